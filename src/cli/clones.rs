@@ -173,18 +173,7 @@ impl Answer for RefreshReport {
                 see_kept(&self.hub, kept),
             ]
         });
-        let followed = self.followed.map(|op| {
-            format!("history was rewritten for git-lfs, and this clone followed it ({op})")
-        });
-        let gave_up = self.gave_up.map(|op| {
-            format!("the migration to git-lfs that this clone had followed is undone ({op})")
-        });
-        let would = self.would_follow.then(|| {
-            "history was rewritten for git-lfs, or that was undone: the clone would follow"
-                .to_owned()
-        });
-        let rest = gave_up.into_iter().chain(followed).chain(would);
-        moved.chain(kept).chain(rest).collect()
+        moved.chain(kept).collect()
     }
 }
 

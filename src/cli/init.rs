@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::flow::init::{self, InitReport, InitStatus, Request, WantedLfs};
-use crate::flow::migrate::Publication;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::map::data_globs::DataGlob;
 use crate::model::text::shell_word;
@@ -12,6 +11,7 @@ use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::lfs_migrate::{publication, replaced};
 use super::{Face, Run, Stop};
 
 /// Set this repository up: manifest, map, git-lfs for large files
@@ -19,8 +19,7 @@ use super::{Face, Run, Stop};
 /// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged, and sets git-lfs up
 /// here. Existing files stay as they are. Nothing is pushed without --push. Committed files that a pattern
 /// matches stay in git, by lines of their own in `.gitattributes`; --migrate-existing-to-lfs moves them to
-/// git-lfs, and publishes that unless --no-push is given (see 'lfs migrate'). All other commands work
-/// without it.
+/// git-lfs by rewriting history (see 'lfs migrate'). All other commands work without it.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
@@ -36,13 +35,16 @@ pub(super) struct Args {
     /// Leave git-lfs out: no patterns, no filters
     #[arg(long)]
     no_lfs: bool,
-    /// Push the branch to origin afterward
-    #[arg(long, conflicts_with = "no_push")]
+    /// Push the branch to origin afterward: this allows pushing there until its URL changes
+    #[arg(long, conflicts_with_all = ["push_if_allowed", "no_push"])]
     push: bool,
-    /// Push nothing (the default, except after rewriting history)
+    /// Push only if a person has allowed pushing to this URL before, by --push
+    #[arg(long, conflicts_with = "no_push")]
+    push_if_allowed: bool,
+    /// Push nothing; this is the default
     #[arg(long)]
     no_push: bool,
-    /// Move committed large files to git-lfs by rewriting history, here and on origin
+    /// Move committed large files to git-lfs by rewriting history here; 'git colony undo' takes it back
     #[arg(long, conflicts_with = "no_lfs")]
     migrate_existing_to_lfs: bool,
     /// Show what would be done, and do nothing
@@ -55,7 +57,6 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         let url = args.url.as_deref();
         without_repository(error, url, &face.env.world.cwd)
     })?;
-    let publication = if args.no_push { Publication::No } else { Publication::Yes };
     let request = Request {
         url: args.url,
         colony: args.colony,
@@ -64,8 +65,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             (_, true) => WantedLfs::NoLfs,
             _ => WantedLfs::AsRecorded,
         },
-        push: args.push,
-        migrate: args.migrate_existing_to_lfs.then_some(publication),
+        push: publication(args.push, args.push_if_allowed),
+        migrate: args.migrate_existing_to_lfs,
     };
     let report = init::init(&session, &request)?;
     face.answer(&report)
@@ -134,13 +135,11 @@ impl Answer for InitReport {
             (None, true) => lines.push("pushed to origin".to_owned()),
             (None, false) => {}
         }
+        lines.extend(replaced(&self.replaces, self.push_command));
         if self.op.is_some() && self.migrated_to_lfs {
-            if !self.pushed {
-                lines.push("to undo the rewriting: git colony lfs migrate --abort".to_owned());
-            }
+            lines.push("to undo the rewriting: git colony undo".to_owned());
         } else if self.op.is_some() {
-            let forced = if self.pushed { " --force" } else { "" };
-            lines.push(format!("to undo the commit: git colony undo{forced}"));
+            lines.push("to undo the commit: git colony undo".to_owned());
             if !self.set_up.is_empty() {
                 lines.push("to undo the rest: git colony deinit".to_owned());
             }
@@ -149,11 +148,8 @@ impl Answer for InitReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.push_error.is_some() || self.migrate_error.is_some() {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        let is_refused = self.push_error.as_deref().is_some_and(|error| error != "no-consent");
+        if is_refused || self.migrate_error.is_some() { Outcome::No } else { Outcome::Yes }
     }
 }
 

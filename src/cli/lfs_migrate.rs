@@ -1,7 +1,7 @@
 //! `git colony lfs migrate`
 
 use crate::flow::migrate::{
-    self, MigrateReport, MigrateStatus, Publication, Request, Since, Start,
+    self, Agents, MigrateReport, MigrateStatus, Publication, Replaced, Request,
 };
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -11,25 +11,26 @@ use super::{Face, Run, Stop};
 
 /// Move large files that are committed already to git-lfs, by rewriting history
 ///
-/// Every branch and tag moves to a new history at once, here and then on origin, with notes,
-/// checkpoints and records of forks; a ref on origin that another user has moved meanwhile is left alone.
-/// Uncommitted edits, and work that would be left behind, stop it before anything changes. Run it again
-/// to publish the rest; until then --abort undoes it.
+/// Every branch and tag moves to a new history at once, here, with notes, checkpoints and records of forks;
+/// 'git colony undo' takes it back. Nothing is pushed without --push: the answer names what a push would
+/// replace. Uncommitted edits, and work in clones that is not merged, stop it before anything changes.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
-    /// Continue a migration that was cut off, and do nothing else
-    #[arg(long = "continue", conflicts_with = "abort")]
-    go_on: bool,
-    /// Undo a migration that is not published: every ref returns to its old commit
+    /// Push to origin, too, replacing its old history: this allows pushing there until its URL changes
+    ///
+    /// Every branch and tag that is old there moves at once, each only from the commit that was seen. Run it
+    /// again to publish a history that was rewritten before.
+    #[arg(long, conflicts_with_all = ["push_if_allowed", "no_push"])]
+    push: bool,
+    /// Push only if a person has allowed pushing to this URL before, by --push
+    #[arg(long, conflicts_with = "no_push")]
+    push_if_allowed: bool,
+    /// Push nothing; this is the default
     #[arg(long)]
-    abort: bool,
-    /// With --abort: also where commits were made since; they are kept below refs/colony/kept
-    #[arg(long, requires = "abort")]
-    force: bool,
-    /// Leave origin as it is for now
-    #[arg(long, conflicts_with = "abort")]
     no_push: bool,
+    /// Go on although clones of agents have work that is not merged: 'merge' rewrites it later
+    #[arg(long)]
+    leave_agents: bool,
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -37,15 +38,20 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    if args.abort {
-        let since = if args.force { Since::Keep } else { Since::Refuse };
-        return face.answer(&migrate::abort(&session, since)?);
-    }
     let request = Request {
-        publication: if args.no_push { Publication::No } else { Publication::Yes },
-        start: if args.go_on { Start::CutOff } else { Start::Anywhere },
+        publication: publication(args.push, args.push_if_allowed),
+        agents: if args.leave_agents { Agents::Leave } else { Agents::Refuse },
     };
     face.answer(&migrate::migrate(&session, request)?)
+}
+
+/// Returns whether something is published, from the two flags.
+pub(super) fn publication(push: bool, push_if_allowed: bool) -> Publication {
+    match (push, push_if_allowed) {
+        (true, _) => Publication::Consents,
+        (false, true) => Publication::WithConsent,
+        (false, false) => Publication::Local,
+    }
 }
 
 /// The maximum number of patterns on one line; beyond it, only their number is shown.
@@ -54,8 +60,7 @@ const SHOWN_PATTERNS: usize = 8;
 impl MigrateReport {
     /// Prints the patterns of the rewrite and notes about them, once.
     fn news(&self) -> Vec<String> {
-        let is_new = matches!(self.status, MigrateStatus::Migrated | MigrateStatus::Followed);
-        if !is_new {
+        if self.status != MigrateStatus::Migrated {
             return Vec::new();
         }
         let mut lines = Vec::new();
@@ -83,21 +88,7 @@ impl Answer for MigrateReport {
                 format!("moved large files to git-lfs: {commits} rewritten, {refs} moved")
             }
             (MigrateStatus::UpToDate, _) => "git-lfs has every large file already".to_owned(),
-            (MigrateStatus::Continued, true) => {
-                format!("would publish a migration of {commits}")
-            }
-            (MigrateStatus::Continued, false) => format!("{commits} were rewritten already"),
-            (MigrateStatus::Followed, _) => {
-                format!("followed a migration made elsewhere: {commits} rewritten, {refs} moved")
-            }
-            (MigrateStatus::Aborted, true) if self.commits == 0 => {
-                "would undo the set-up of a migration that was cut off".to_owned()
-            }
-            (MigrateStatus::Aborted, false) if self.commits == 0 => {
-                "undid the set-up of a migration that was cut off; no ref had moved".to_owned()
-            }
-            (MigrateStatus::Aborted, true) => format!("would undo a migration of {commits}"),
-            (MigrateStatus::Aborted, false) => format!("undid a migration of {commits}"),
+            (MigrateStatus::Continued, _) => "published the rewritten history".to_owned(),
         }
     }
 
@@ -111,32 +102,35 @@ impl Answer for MigrateReport {
                 _ => format!("  {name}  {old} -> {new}"),
             });
         }
-        for one in &self.kept {
-            let (name, kept) = (one.name.short(), &one.kept_as);
-            let commits = text::count(one.commits, "commit");
-            lines.push(format!("{commits} of {name} kept as {kept}: {}", one.way_back()));
-        }
-        for left in &self.left_on_new {
-            let name = left.name.short();
-            lines.push(format!("{name} stays in the history that was undone: {}", left.way_back));
-        }
         lines.extend(self.news());
-        match (&self.push_error, self.pushed) {
-            (Some(error), _) => lines.push(format!("not pushed: {error}")),
-            (None, true) => {
+        match &self.push_error {
+            Some(error) => lines.push(format!("not pushed: {error}")),
+            None if self.pushed => {
                 let refs = text::count(self.pushed_refs.len(), "ref");
                 lines.push(format!("pushed to origin: {refs}"));
             }
-            (None, false) => {}
+            None => {}
         }
-        let is_open = !self.pushed && !self.dry_run;
-        if is_open && matches!(self.status, MigrateStatus::Migrated | MigrateStatus::Continued) {
-            lines.push("to undo: git colony lfs migrate --abort".to_owned());
+        lines.extend(replaced(&self.replaces, self.push_command));
+        if self.op.is_some() {
+            lines.push("to undo: git colony undo".to_owned());
         }
         lines
     }
 
     fn outcome(&self) -> Outcome {
-        if self.push_error.is_some() { Outcome::No } else { Outcome::Yes }
+        let is_refused = self.push_error_code.is_some_and(|code| code != "no-consent");
+        if is_refused { Outcome::No } else { Outcome::Yes }
     }
+}
+
+/// Says what a push would replace, and the command that pushes.
+pub(super) fn replaced(replaces: &[Replaced], command: Option<&str>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !replaces.is_empty() {
+        lines.push("a push would replace:".to_owned());
+        lines.extend(replaces.iter().map(|replaced| format!("  {}", replaced.to_text())));
+    }
+    lines.extend(command.map(|command| format!("to publish: {command}")));
+    lines
 }

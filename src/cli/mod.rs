@@ -266,8 +266,8 @@ fn global_words(cli: &Cli) -> Vec<OsString> {
     words
 }
 
-/// Returns the limit of `--timeout`, also for what is done after the command. One that is not a time is refused with the
-/// settings.
+/// Returns the limit of `--timeout`, which also bounds the work after the command. A value that is not a time is refused
+/// with the settings.
 fn timeout(cli: &Cli) -> Option<Duration> {
     let seconds = cli.options.timeout.as_ref()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()

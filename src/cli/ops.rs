@@ -90,11 +90,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 fn row(info: &OperationInfo, now: &Moment) -> Vec<Span> {
-    let undone = match (info.undone, info.closed_by) {
-        (Some(true), _) => "(undone)".to_owned(),
-        (_, Some(migration)) => format!("(before {migration}: undo cannot reach it)"),
-        _ => String::new(),
-    };
+    let undone = if info.undone == Some(true) { "(undone)" } else { "" };
     vec![
         Span::new(Role::Id, info.op.to_string()),
         Span::new(Role::Dim, age(&info.created_at, now)),

@@ -1,7 +1,6 @@
 //! `git colony status`, with `--line` for prompts
 
 use crate::design::undo::undo_preview::UndoStep;
-use crate::flow::migrate::UnderWay;
 use crate::flow::reports::status::{self, StatusReport};
 use crate::flow::reports::status_line::{self, LineReport};
 use crate::model::time::Moment;
@@ -114,9 +113,6 @@ impl Answer for StatusReport {
             ));
         }
         lines.extend(self.undo.as_ref().map(undo_line));
-        let is_quiet = |found: &&UnderWay| !found.needs_attention;
-        let migration = self.migration.as_ref().filter(is_quiet);
-        lines.extend(migration.map(|found| found.detail.clone()));
         let touched = self.touched_by_others.iter();
         lines.extend(touched.map(|other| {
             let files = text::count(other.paths.len(), "file");

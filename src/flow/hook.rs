@@ -20,9 +20,9 @@ use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration};
 
 use super::clones::colony;
-use super::migrate;
 use super::push_sizes::{self, Push};
 use super::sessions::session_hook;
+use super::{consent, migrate};
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
@@ -70,6 +70,10 @@ fn before(world: &World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     }
     protected_branches::require(&session, &pushed_branches(&hook.input))?;
     noted?;
+    if let [name, url, ..] = hook.args.as_slice() {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        consent::refuse_push_of_clone(&session, &text(name), &text(url))?;
+    }
     warn_of_private_refs(&session, &hook.input);
     warn_of_large_files(&session, hook);
     refuse_old_history(&session, hook)
@@ -105,7 +109,11 @@ fn pushed_branches(input: &[u8]) -> Vec<RefName> {
 pub fn stops_git(error: &Error) -> bool {
     matches!(
         error.code(),
-        Code::BranchProtected | Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
+        Code::BranchProtected
+            | Code::ScopeViolation
+            | Code::ScopeInvalid
+            | Code::HistoryRewritten
+            | Code::NoConsent
     )
 }
 
@@ -132,6 +140,7 @@ fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
     let repo = &session.repo;
     let map = migration::known(repo)?;
     let pushed = String::from_utf8_lossy(&hook.input).into_owned();
+    let remote = hook.args.first().map(|name| String::from_utf8_lossy(name));
     let mut unasked = Vec::new();
     for line in pushed.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -142,7 +151,7 @@ fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
             continue;
         };
         if !map.is_empty() {
-            migration::refuse_old(repo, commit, &format!("'{name}'"))?;
+            migrate::refuse_known_push(session, remote.as_deref(), commit, name)?;
         }
         // A descendant of the remote's tip adds no old history.
         let there = Oid::parse(there).and_then(|there| repo.peel_to_commit(there));
@@ -150,9 +159,8 @@ fn refuse_old_history(session: &Session, hook: &FiredHook) -> Result<()> {
             unasked.push(commit);
         }
     }
-    let remote = hook.args.first().map(|name| String::from_utf8_lossy(name));
     match remote.filter(|_| !unasked.is_empty()) {
-        Some(remote) => migrate::refuse_pushed(session, &remote, &unasked),
+        Some(remote) => migrate::refuse_old_push(session, &remote, &unasked),
         None => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod blackboard;
 pub mod checkpoint_deletion;
 pub mod clones;
+pub mod consent;
 pub mod context;
 pub mod deinit;
 pub mod doctor;

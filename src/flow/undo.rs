@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::agents::agent_places;
-use super::{pages, shared};
+use super::{migrate, pages, shared};
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{self, Request, Steps};
@@ -21,7 +21,8 @@ pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     shared::refresh(session);
     let is_plain_undo =
         request.direction == Direction::Undo && matches!(request.steps, Steps::Newest(_));
-    let mut report = undo_steps::run(session, request).map_err(|error| {
+    let work = || undo_steps::run(session, request);
+    let mut report = migrate::follow_undo(session, request.direction, work).map_err(|error| {
         if is_plain_undo { agent_places::explain_nothing(session, error) } else { error }
     })?;
     // The steps are taken: pages that cannot be read do not make them a failure.

@@ -318,6 +318,8 @@ codes! {
     ScopeMissing = "scope-missing",
     /// An agent cannot approve commands; only the user can.
     ApprovalRefused = "approval-refused",
+    /// No person has consented to publishing to the URL of that remote.
+    NoConsent = "no-consent",
     /// A migration to git-lfs rewrote the history, and the command would use the old one.
     HistoryRewritten = "history-rewritten",
     /// No pattern of `.gitattributes` assigns files to git-lfs.

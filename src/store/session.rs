@@ -34,7 +34,7 @@ impl Session {
     pub fn open(mut world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
         let mut settings = Settings::of(&Layers::read(&world, &repo, flags))?;
-        // What is bounded already, as hooks are, no setting extends.
+        // No setting extends a limit that the caller has set, as hooks do.
         settings.timeout = [world.timeout, settings.timeout].into_iter().flatten().min();
         world.timeout = settings.timeout;
         let membership = Membership::find(&repo)?;

@@ -259,15 +259,15 @@ pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
 
 pub(crate) const LFS_MIGRATE: ChangingCommand = ChangingCommand {
     name: "lfs migrate",
-    args: &["lfs", "migrate", "--no-push"],
+    args: &["lfs", "migrate"],
     scene: Scene::Large,
     history: History::Operation,
     exit_code: 0,
 };
 
-pub(crate) const LFS_MIGRATE_ABORT: ChangingCommand = ChangingCommand {
-    name: "lfs migrate --abort",
-    args: &["lfs", "migrate", "--abort"],
+pub(crate) const UNDO_LFS_MIGRATE: ChangingCommand = ChangingCommand {
+    name: "undo of lfs migrate",
+    args: &["undo"],
     scene: Scene::Migrated,
     ..LFS_MIGRATE
 };

@@ -82,14 +82,14 @@ fn a_killed_publication_is_whole(whom: Whom, stride: usize) {
         Whom::Program => &CALLS_OF_SYNC[..],
         Whom::Everybody | Whom::Group => &CALLS,
     };
-    let name = "lfs migrate --continue";
+    let name = "lfs migrate --push";
     each_point_of((name, whom), (calls, stride), |point: Point| {
         let (desk, remote) = published();
         let root = desk.repository.root.clone();
         let (old, theirs) = (refs(&root), refs(&remote));
-        desk.colony(&["lfs", "migrate", "--no-push"]);
+        desk.colony(&["lfs", "migrate"]);
         let new = refs(&root);
-        let command = ["lfs", "migrate", "--continue"];
+        let command = ["lfs", "migrate", "--push"];
         let struck = desk.strike_in(&root, &command, (point, whom));
         assert_eq!(refs(&root), new, "{point:?}");
         let found = refs(&remote);
@@ -106,16 +106,16 @@ fn a_killed_publication_is_whole(whom: Whom, stride: usize) {
             assert!(found == theirs || found == new, "{point:?} {found}");
         }
         if found == theirs && point.1.is_multiple_of(2) {
-            desk.colony(&["lfs", "migrate", "--abort"]);
+            desk.colony(&["undo"]);
             assert_eq!(refs(&root), old, "{point:?}");
             return struck;
         }
-        desk.colony(&["lfs", "migrate"]);
+        desk.colony(&["lfs", "migrate", "--push"]);
         assert_eq!(refs(&remote), new, "{point:?}");
         assert_eq!(refs(&root), new, "{point:?}");
         check_whole(&desk, &remote, point);
-        let said = desk.run_in(&root, &["lfs", "migrate", "--abort"]);
-        assert_eq!(said.status.code(), Some(128), "{point:?}");
+        desk.colony(&["lfs", "migrate", "--push"]);
+        assert_eq!(refs(&remote), new, "{point:?}");
         struck
     });
 }
@@ -132,15 +132,15 @@ fn a_publication_with_any_process_killed_happened_or_did_not() {
 
 #[test]
 fn a_migration_killed_anywhere_is_published_whole_by_the_next() {
-    let what = ("lfs migrate", Whom::Program);
+    let what = ("lfs migrate and push", Whom::Program);
     each_point_of(what, (&CALLS, 7), |point: Point| {
         let (desk, remote) = published();
         let root = desk.repository.root.clone();
         let theirs = refs(&remote);
-        let struck = desk.strike(&["lfs", "migrate"], point);
+        let struck = desk.strike(&["lfs", "migrate", "--push"], point);
         let found = refs(&remote);
         check_whole(&desk, &remote, point);
-        desk.colony(&["lfs", "migrate"]);
+        desk.colony(&["lfs", "migrate", "--push"]);
         let new = refs(&root);
         assert_eq!(refs(&remote), new, "{point:?}");
         assert!(found == theirs || found == new, "{point:?} {found}");

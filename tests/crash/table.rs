@@ -141,9 +141,8 @@ each run the checkout is as it was, and hub, clones and remote are intact (`git 
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
 uncommitted file, `agents restore` restores both or can be run again, `clones gc` deletes a whole hub or
 leaves it. `pages lock` grants all of its locks or none, and the database of the state is whole. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
-consent before anything is published, or publishes nothing. `lfs migrate` with a remote,
-and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
-has (a server that is killed itself has moved some refs); the next run completes it, or `--abort` reverts it. The next command
+consent before anything is published, or publishes nothing. `lfs migrate --push` leaves the remote all old or all new, with every large file of what it
+has (a server that is killed itself has moved some refs); the next run completes it. The next command
 deletes the leftovers of a killed one, including locks of git in the hub and on copies. If any git is killed alone, its locks on
 refs of a remote or on branches, left by a `sync` or a clone, are removed by hand.
 

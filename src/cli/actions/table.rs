@@ -937,7 +937,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 PublishesUnlessNot("push", "migrate_existing_to_lfs"),
                 "init",
                 &[
-                    how("push", Either("push", "no_push")),
+                    how("push", Either("push_if_allowed", "no_push")),
                     told(
                         "Unless the manifest turns it off",
                         how("enable_lfs", Either("lfs", "no_lfs")),
@@ -995,9 +995,11 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Destroys,
             "lfs migrate",
             &[
-                told("One that was cut off", as_arg("continue", "go_on")),
-                told("Undo one that is not published", same("abort")),
-                same("no_push"),
+                told(
+                    "Where a person has allowed it; true by default",
+                    how("push", Either("push_if_allowed", "no_push")),
+                ),
+                same("leave_agents"),
             ],
         ),
         described(

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::actions::{self, Action, Effect};
 use crate::design::state_digest;
-use crate::flow::sync;
+use crate::flow::consent;
 use crate::model::{Code, Error, Result};
 
 use super::answers::Rests;
@@ -144,7 +144,7 @@ impl Server {
             return Ok(action.effect.destroys(arguments));
         }
         let remote = arguments.get("remote").and_then(Value::as_str);
-        let is_given = sync::is_given(&self.place.look()?, remote);
+        let is_given = consent::is_given(&self.place.look()?, remote);
         // A remote that cannot be used is what the preview says.
         Ok(!is_given.unwrap_or(false))
     }

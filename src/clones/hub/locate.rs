@@ -26,6 +26,9 @@ pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
     configured.map(|url| RemoteUrl::parse(&url, Provenance::User, base)).transpose()
 }
 
+/// The push URL of a clone whose origin is a checkout: git quotes it when it refuses to push there.
+pub const NO_PUSH: &str = "publish with git colony checkpoint";
+
 /// Returns the push URL of a repository, without credentials, where its configuration has one: it may be a
 /// URL that nothing can be pushed to.
 pub fn push_url_of(session: &Session) -> Option<String> {

@@ -262,15 +262,6 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
     })
 }
 
-/// Lists the migrations to git-lfs that the clones of an agent have published.
-pub(in crate::design) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<Oid>> {
-    let is_told = |copy: &Copy| {
-        copy.agent.as_deref() == Some(agent) && copy.rest == ref_names::PUBLISHED_MIGRATIONS
-    };
-    let copies = copies(repo)?.into_iter();
-    Ok(copies.filter(is_told).map(|copy| copy.id).collect())
-}
-
 /// Returns the newest automatic checkpoint that the clones of an agent have published.
 pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
     let is_it = |copy: &Copy| copy.agent.as_deref() == Some(agent) && copy.rest == "auto";

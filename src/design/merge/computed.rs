@@ -198,13 +198,7 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
         Code::UnrelatedHistories,
         format!("'{source}' and '{into}' have no common ancestor"),
     )
-    .hint(format!(
-        "git merge --allow-unrelated-histories {}   # to merge them nevertheless",
-        text::shell_word(source)
-    ));
-    if let Some(taken_back) = sides.taken_back(session) {
-        return taken_back;
-    }
+    .hint("git log --oneline --max-parents=0 --all   # lists where histories begin");
     migration::explain(&session.repo, unrelated)
 }
 

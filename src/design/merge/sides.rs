@@ -4,12 +4,10 @@ use crate::design::default_branch;
 use crate::design::fork::names::{self, Named};
 use crate::design::fork::published_forks;
 use crate::design::merge::target_branch::Goal;
+use crate::design::migration::rewritten;
 use crate::git::{Oid, RefName, Repo};
-use crate::model::text::{shell_word, typed_word};
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result};
-use crate::store::files::places::Places;
-use crate::store::operation::{Kind, Log, LogEntry};
-use crate::store::refs::ref_names;
 use crate::store::{Session, migration};
 
 use super::{Request, StandIn};
@@ -45,76 +43,11 @@ impl Sides {
             .hint("git colony merge SOURCE --into BRANCH"));
         }
         goal.refuse_unusable(session, "merge", request.resolve)?;
-        migration::refuse_old(repo, source.commit, &format!("'{}'", source.name))
-            .map_err(|error| way_on(repo, &source, error))?;
-        let sides = Sides { source, goal };
-        sides.refuse_ahead(session)?;
-        Ok(sides)
-    }
-
-    /// Refuses a source whose clone has rewritten its history if the target still has the old one:
-    /// the two would have every commit twice.
-    fn refuse_ahead(&self, session: &Session) -> Result<()> {
-        let (repo, source, goal) = (&session.repo, &self.source, &self.goal);
-        let published = source.published.as_ref();
-        let Some(agent) = published.and_then(|published| published.agent.as_ref()) else {
-            return Ok(());
+        let source = match rewritten(session, source.commit)? {
+            Some(commit) => Named { commit, ..source },
+            None => source,
         };
-        for told in published_forks::migrations_of(repo, agent)? {
-            let map = migration::load(repo, told)?;
-            if migration::is_old(repo, &map, goal.tip)?
-                && migration::is_new(repo, &map, source.commit)?
-            {
-                if let Some(error) = self.taken_back(session) {
-                    return Err(error);
-                }
-                let (name, into) = (&source.name, goal.branch.short());
-                return Err(Error::new(
-                    Code::HistoryRewritten,
-                    format!(
-                        "'{name}' is in the history that was rewritten for git-lfs, and '{into}' \
-                        is in the old one"
-                    ),
-                )
-                .hint(
-                    "git colony lfs migrate   # follows a published migration; an unpublished \
-                one: 'lfs migrate --abort' in the clone",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses a source in the history of a migration that was undone here after its clone had
-    /// followed it; `None` for any other source.
-    pub(super) fn taken_back(&self, session: &Session) -> Option<Error> {
-        let repo = &session.repo;
-        let agent = self.source.published.as_ref()?.agent.as_ref()?;
-        let log = Log::read(repo, &Places::find(repo).ok()??).ok()?;
-        let is_abort = |entry: &&LogEntry| entry.record.kind == Kind::LfsMigrateAbort;
-        for entry in log.entries.iter().rev().filter(is_abort) {
-            let maps = RefName::from(ref_names::MIGRATIONS);
-            let mut changes = entry.record.refs.iter();
-            let change = changes.find(|change| change.name == maps);
-            let Some(old) = change.and_then(|change| change.old) else {
-                continue;
-            };
-            let map = migration::load(repo, old).ok()?;
-            if migration::is_new(repo, &map, self.source.commit).ok()? {
-                let (name, agent) = (&self.source.name, shell_word(agent));
-                return Some(
-                    Error::new(
-                        Code::HistoryRewritten,
-                        format!("'{name}' follows a migration to git-lfs that was undone here"),
-                    )
-                    .hint(format!(
-                        "git colony clones refresh {agent}   # undoes it there as well; or migrate \
-                        again: git colony lfs migrate"
-                    )),
-                );
-            }
-        }
-        None
+        Ok(Sides { source, goal })
     }
 
     pub(super) fn target_name(&self) -> String {
@@ -187,28 +120,4 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
         typed_word(&source.name),
         typed_word(&other)
     )))
-}
-
-/// Adds how to merge a commit from before a migration: the clone of an agent follows the migration,
-/// and a commit has a new id.
-fn way_on(repo: &Repo, source: &Named, error: Error) -> Error {
-    if error.code() != Code::HistoryRewritten {
-        return error;
-    }
-    let agent = source.published.as_ref();
-    if let Some(agent) = agent.and_then(|published| published.agent.as_ref()) {
-        let agent = shell_word(agent);
-        return error.hint(format!(
-            "git colony clones refresh {agent}   # the clone follows the migration with its own \
-            commits; then merge again"
-        ));
-    }
-    let map = migration::known(repo);
-    let now = map.map(|map| map.current(repo, source.commit));
-    match now {
-        Ok(now) if now != source.commit => {
-            error.hint(format!("git colony merge {now}   # the same commit, rewritten"))
-        }
-        _ => error,
-    }
 }

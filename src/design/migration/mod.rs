@@ -10,6 +10,7 @@ mod checkpoint_objects;
 mod index_and_files;
 mod moved_refs;
 mod off_branch_checkpoints;
+mod rewritten_commits;
 
 use crate::git::lfs::lfs_import::Imported;
 use crate::git::lfs::lfs_objects::LfsObjects;
@@ -20,7 +21,7 @@ use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
 use crate::store::files::atomic;
-use crate::store::migration::migration_journal::{Journal, RemoteRef};
+use crate::store::migration::migration_journal::Journal;
 use crate::store::migration::{self, ObjectMap};
 use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
@@ -29,6 +30,7 @@ use crate::store::refs::ref_names;
 pub use index_and_files::{refuse_edits, refuse_hidden_edits};
 pub use moved_refs::{histories, movable, tips};
 pub use off_branch_checkpoints::{Beside, besides};
+pub use rewritten_commits::rewritten;
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
 
@@ -48,23 +50,10 @@ pub struct Request<'a> {
     pub exclude: &'a [String],
     /// The attribute lines for these patterns.
     pub taken: &'a [String],
-    /// The migration that this one follows, if another repository made it first.
-    pub follows: Option<HeardMigration>,
     /// Whether git-lfs was configured for it.
     pub set_up: bool,
     /// The number of files of HEAD that become large files.
     pub files: usize,
-    /// The remote that it is published to, with its refs.
-    pub remote: Option<(String, Vec<RemoteRef>)>,
-}
-
-/// A migration that another repository has published.
-#[derive(Clone, Copy, Debug)]
-pub struct HeardMigration {
-    /// The commit of `refs/colony/migrations`.
-    pub commit: Oid,
-    /// Whether a remote has it: then it cannot be undone.
-    pub is_published: bool,
 }
 
 /// Moves the refs, and index and files with them.
@@ -180,16 +169,22 @@ fn copy_objects(session: &Session, operation: &Operation<'_>, request: &Request<
     let of_indexes = request.besides.iter().map(|beside| beside.files);
     let all = tips.iter().copied().chain(of_indexes);
     let new: Vec<Oid> = all.filter_map(|id| request.map.get(id)).collect();
-    let from = &request.imported.repository;
-    let linked = transfer::link_objects(&from.object_store(), &repo.object_store(), &new)?;
-    if linked == Linked::NotAll {
-        let (source, target) = (from.git(&session.world), repo.git(&session.world));
-        transfer::send_pack(source, target, &new, &tips)?;
-    }
+    link_history(session, request.imported, &new, &tips)?;
     let made = LfsObjects::in_folder(request.imported.large_files.clone());
     // The links that no 'git lfs prune' examines protect the files until the refs hold them.
     made.link_all_into(&operation.places.large_files(operation.id).join("objects"))?;
     made.link_all_into(LfsObjects::of(repo).folder())
+}
+
+/// Brings the commits `new` with their histories into this repository, which has `known`.
+fn link_history(session: &Session, imported: &Imported, new: &[Oid], known: &[Oid]) -> Result<()> {
+    let (from, repo) = (&imported.repository, &session.repo);
+    let linked = transfer::link_objects(&from.object_store(), &repo.object_store(), new)?;
+    if linked == Linked::NotAll {
+        let (source, target) = (from.git(&session.world), repo.git(&session.world));
+        transfer::send_pack(source, target, new, known)?;
+    }
+    Ok(())
 }
 
 /// Lists the refs that move, those that keep the old ids, and the two that record the migration.
@@ -218,27 +213,15 @@ fn plan_refs(
         exclude: request.exclude,
         taken: request.taken,
     };
-    let map = match request.follows {
-        Some(told) => told.commit,
-        None => migration::add(repo, &name, of, &who, now.clone())?,
-    };
-    let (remote, remote_refs) = match &request.remote {
-        Some((name, refs)) => (Some(name.clone()), refs.clone()),
-        None => (None, Vec::new()),
-    };
+    let map = migration::add(repo, &name, of, &who, now)?;
     let journal = Journal {
         format: Journal::format(),
         worktree: operation.places.key.clone(),
         op: operation.id,
-        remote,
-        remote_refs,
         patterns: request.include.to_vec(),
         commits: request.map.len(),
         set_up: request.set_up,
         files: request.files,
-        is_followed: request.follows.is_some(),
-        // If the other repository undoes it while unpublished, it is undone here, too.
-        published_at: request.follows.filter(|told| told.is_published).map(|_| now),
     }
     .write(repo, &who)?;
     for (name, new) in [(ref_names::MIGRATIONS, map), (ref_names::MIGRATION_JOURNAL, journal)] {

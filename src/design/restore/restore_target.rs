@@ -5,14 +5,13 @@ use crate::design::checkpoint::checkpoints::Checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::tag_message::Mode;
 use crate::design::fork::names;
-use crate::design::undo::undo_next::refuse_migration;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
-use crate::store::operation::{Kind, Log, StateName};
+use crate::store::operation::{Log, StateName};
 
 /// A state that can be restored.
 #[derive(Clone, Debug)]
@@ -188,9 +187,6 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     };
     let record = &entry.record;
     let Some(snapshot) = record.snapshot else {
-        if record.kind == Kind::LfsMigrate {
-            return Err(refuse_migration(repo, record)?);
-        }
         return Err(Error::new(
             Code::OperationNotFound,
             format!(

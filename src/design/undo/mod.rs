@@ -48,8 +48,6 @@ pub enum Direction {
     Redo,
     /// Undo the newest operation that changed HEAD, index or files; refs moved since stay.
     Abort,
-    /// Undo a migration to git-lfs; the other directions refuse that.
-    AbortMigration,
 }
 
 impl Direction {
@@ -57,7 +55,6 @@ impl Direction {
         match self {
             Direction::Undo | Direction::Alone(_) | Direction::Abort => Kind::Undo,
             Direction::Redo => Kind::Redo,
-            Direction::AbortMigration => Kind::LfsMigrateAbort,
         }
     }
 }
@@ -210,7 +207,7 @@ impl Step {
         }
         let current = session.repo.load_trusted_index()?;
         let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;
-        require_unprotected(session, direction, &refs)?;
+        require_unprotected(session, &refs)?;
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
@@ -242,12 +239,8 @@ impl Step {
     }
 }
 
-/// Refuses to move protected branches, for an agent. A clone gives up what it followed; who aborts a migration of
-/// its own has asked.
-fn require_unprotected(session: &Session, direction: Direction, refs: &[RefChange]) -> Result<()> {
-    if direction == Direction::AbortMigration {
-        return Ok(());
-    }
+/// Refuses to move protected branches, for an agent.
+fn require_unprotected(session: &Session, refs: &[RefChange]) -> Result<()> {
     let moved = refs.iter().filter(|change| change.old != change.new);
     protected_branches::require(session, moved.map(|change| &change.name))
 }

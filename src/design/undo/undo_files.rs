@@ -51,10 +51,9 @@ impl FilesBack {
         let cwd = cwd_in_worktree(session);
         let written = late_files::list(&session.repo, places, record);
         let further = match direction {
-            Direction::Undo
-            | Direction::Alone(_)
-            | Direction::Abort
-            | Direction::AbortMigration => settled_since(session, record, kept)?,
+            Direction::Undo | Direction::Alone(_) | Direction::Abort => {
+                settled_since(session, record, kept)?
+            }
             Direction::Redo => BTreeMap::new(),
         };
         let mut moves = moves::plan_inverse(&files, record, &written, further, cwd.as_ref())?;

@@ -1,13 +1,11 @@
 //! Finds the operation that an undo or redo is about, and early reasons to refuse it.
 
 use crate::design::worktree::{opened_by_us, refuse_in_progress};
-use crate::git::Repo;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::migration::migration_journal::Journal;
 use crate::store::operation::last_act::{self, LastAct};
-use crate::store::operation::{Kind, Log, LogEntry, Record};
+use crate::store::operation::{Log, LogEntry, Record};
 
 use super::Direction;
 
@@ -32,60 +30,15 @@ pub(in crate::design) fn require_next<'a>(
     direction: Direction,
 ) -> Result<&'a LogEntry> {
     let found = match direction {
-        Direction::Undo | Direction::AbortMigration => log.next_undo(),
+        Direction::Undo => log.next_undo(),
         Direction::Alone(operation) => log.find(operation),
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
-    let next = found.ok_or_else(|| {
+    found.ok_or_else(|| {
         let newest = log.entries.last().map(|entry| entry.record.op);
         nothing(session, newest, direction)
-    })?;
-    let is_migration = next.record.kind == Kind::LfsMigrate;
-    match direction {
-        Direction::AbortMigration if !is_migration => Err(after_migration(&next.record)),
-        Direction::Undo | Direction::Abort if is_migration => {
-            Err(refuse_migration(&session.repo, &next.record)?)
-        }
-        _ => Ok(next),
-    }
-}
-
-/// Refuses to undo a migration in part: it takes all refs at once, and only while no one else has
-/// it.
-pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
-    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
-    let is_open = journal.is_some_and(|journal| {
-        let is_its = journal.op == record.op;
-        is_its && journal.published_at.is_none()
-    });
-    let (why, hint) = if is_open {
-        (
-            "the state before it is in another history",
-            "git colony lfs migrate --abort   # undoes all of it",
-        )
-    } else {
-        (
-            "others already have that history, so the old one cannot be restored",
-            "git colony checkpoints   # lists what can be restored, in the new history",
-        )
-    };
-    Ok(Error::new(
-        Code::HistoryRewritten,
-        format!("{} moved history to git-lfs, and {why}", record.op),
-    )
-    .detail("op", record.op)
-    .hint(hint))
-}
-
-/// Makes the error for an operation since the migration, which must be undone first.
-fn after_migration(record: &Record) -> Error {
-    Error::new(
-        Code::ExternalChange,
-        format!("{} ({}) was done since the migration", record.op, record.summary),
-    )
-    .detail("op", record.op)
-    .hint("git colony undo   # undoes it; then run the command again")
+    })
 }
 
 /// Makes the error that there is no operation to undo; adds how to revert a later command that undo

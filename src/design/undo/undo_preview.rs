@@ -40,8 +40,6 @@ pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
         Some(error.code())
     } else if origin_of(log, record).kind == Kind::External {
         Some(Code::ExternalChange)
-    } else if record.kind == Kind::LfsMigrate {
-        Some(Code::HistoryRewritten)
     } else {
         match refs_back(session, record, false) {
             Err(error) => Some(error.code()),

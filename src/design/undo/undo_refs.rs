@@ -78,10 +78,9 @@ pub(in crate::design) fn changes_only_records(record: &Record) -> bool {
 }
 
 /// Returns `true` for a record that is undone key by key. A migration of history moves all refs, and its
-/// abort restores them all as they were.
+/// undo restores them all as they were.
 fn is_by_key(record: &Record, name: &RefName) -> bool {
-    let is_migration = matches!(record.kind, Kind::LfsMigrate | Kind::LfsMigrateAbort);
-    !is_migration && shared_record::has_keys(name)
+    !record.moves_history() && shared_record::has_keys(name)
 }
 
 /// Replaces the move of each shared record by a new version of it, in which the keys that the operation
@@ -152,6 +151,10 @@ pub(in crate::design) fn published(
 ) -> Result<Vec<Oid>> {
     let mut found = BTreeSet::new();
     let mut listed = Vec::new();
+    // Nothing is lost by taking a migration back: the old history has the same commits.
+    if record.moves_history() {
+        return Ok(listed);
+    }
     for change in refs {
         let is_left = change.new.is_none() && change.name != record.before.head.name;
         let Some(tip) = change.old.filter(|_| !is_left) else {

@@ -190,9 +190,7 @@ fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
         Direction::Redo => "redone",
-        Direction::Undo | Direction::Alone(_) | Direction::Abort | Direction::AbortMigration => {
-            "undone"
-        }
+        Direction::Undo | Direction::Alone(_) | Direction::Abort => "undone",
     };
     let told = format!("{done} of {wanted} steps {past} ({}); then", list.join(", "));
     error.after(&told).detail("done", done_ops)

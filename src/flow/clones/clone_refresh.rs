@@ -1,4 +1,4 @@
-//! Updates a clone: remote branches, and a history that was rewritten for git-lfs.
+//! Updates a clone: its remote branches.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,10 @@ use serde::Serialize;
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::kept_refs;
-use crate::flow::migrate;
 use crate::flow::sync::{self, ChangedBranch};
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
-use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, Untouched, World, text};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -24,7 +22,7 @@ use crate::store::refs::own_refs;
 use crate::store::settings::Flags;
 
 use super::lost_record::{self, Record};
-use super::{colony, commit_identity, large_file_store};
+use super::{commit_identity, large_file_store};
 
 /// A clone that was updated.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,10 +41,6 @@ pub struct RefreshReport {
     pub moved: Vec<String>,
     /// The commit that was checked out before.
     pub from: Option<Oid>,
-    /// The operation that followed a rewritten history, with the clone's own commits.
-    pub followed: Option<OperationId>,
-    /// The operation that undid a migration after the repository that made it had undone it.
-    pub gave_up: Option<OperationId>,
     /// The commit that is checked out now; it only moves in a clone for reading.
     pub commit: Option<Oid>,
     /// The prefix of the refs in the hub that keep the own work of a clone for reading; `None` if
@@ -58,15 +52,12 @@ pub struct RefreshReport {
     /// Whether its record was lost, and is restored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub record_renewed: bool,
-    /// Whether it would follow a rewritten history, or undo one, in a dry run.
-    pub would_follow: bool,
     /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
 
 /// Fetches from the remote into the hub, and from there the remote branches of the clone. A clone
-/// for reading moves to the new tip of its branch; the clone of an agent follows a history that was
-/// rewritten for git-lfs, with its unpublished work.
+/// for reading moves to the new tip of its branch.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let (clone, record) = lost_record::find(world, session, name)?;
     if record == Record::Lost {
@@ -88,19 +79,9 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
     announce(session.unwrap_or(&inside), &changes);
-    let mut gave_up = None;
-    let followed = if is_read {
+    if is_read {
         follow(&inside, &clone)?;
-        None
-    } else {
-        let given_up = migrate::give_up(&inside)?;
-        let followed = migrate::follow(&inside)?;
-        if given_up.is_some() || followed.is_some() {
-            colony::publish_session(&inside);
-        }
-        gave_up = given_up.and_then(|report| report.op);
-        followed
-    };
+    }
     commit_identity::follow_manifest(&inside)?;
     let lfs_url = large_file_store::follow_manifest(&inside)?;
     locks::ask_beside(&inside, "origin");
@@ -113,13 +94,10 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         lfs_url,
         moved: changes.iter().map(short).collect(),
         from,
-        followed: followed.and_then(|report| report.op),
-        gave_up,
         commit: repo.head()?.commit(),
         kept_as,
         hub: clone.member.hub,
         record_renewed: record == Record::Lost,
-        would_follow: false,
         dry_run: false,
     })
 }
@@ -168,13 +146,10 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
             lfs_url: None,
             moved: Vec::new(),
             from: None,
-            followed: None,
-            gave_up: None,
             commit: None,
             kept_as: None,
             hub: clone.member.hub,
             record_renewed: true,
-            would_follow: false,
             dry_run: true,
         });
     }
@@ -183,7 +158,6 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         Session::open(world.standing_in(&clone.path), &Flags::default(), ObjectWrites::InMemory)?;
     let repo = &inside.repo;
     let mut moved = Vec::new();
-    let mut would_follow = migrate::would_give_up(&inside)?;
     if hub.has_remote() {
         let remote = Remote::find(repo, &inside.world, "origin")?;
         for (name, id) in remote.list(|_| true)? {
@@ -193,7 +167,6 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
                     moved.push(seen.to_string().replacen("refs/remotes/", "", 1));
                 }
             }
-            would_follow |= migrate::would_follow(&inside, &remote, &name, id)?;
         }
     }
     let from = repo.head()?.commit();
@@ -204,13 +177,10 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         lfs_url: None,
         moved,
         from,
-        followed: None,
-        gave_up: None,
         commit: from,
         kept_as: None,
         hub: clone.member.hub,
         record_renewed: false,
-        would_follow: would_follow && clone.member.role != Role::Reader,
         dry_run: true,
     })
 }
@@ -250,10 +220,15 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
         let args = ["--replace-all", key, value];
         ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
     };
-    if let Some(push) = locate::push_url_of(desk)
-        && inside.config("remote.origin.pushurl").as_ref() != Some(&push)
-    {
-        set(("remote.origin.pushurl", &push))?;
+    let push_key = "remote.origin.pushurl";
+    let push = locate::push_url_of(desk);
+    let before = inside.config(push_key);
+    if push.is_some() || before.as_deref() == Some(locate::NO_PUSH) {
+        // A checkout that had no origin has one now.
+        let push = push.unwrap_or_else(|| url.clone());
+        if before.as_ref() != Some(&push) {
+            set((push_key, &push))?;
+        }
     }
     if inside.config(key).as_ref() == Some(&url) {
         return Ok(None);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Check;
 use crate::clones::hub::{self, joining};
 use crate::flow::agents::agent_places::clones_here;
-use crate::flow::migrate::{self, Stage, WAY_BACK};
+use crate::flow::migrate::{self, Stage};
 use crate::flow::residency;
 use crate::flow::watch::{self, watch_log};
 use crate::git::scratch;
@@ -118,14 +118,11 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
 /// Finds a migration to git-lfs that has not ended.
 pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
     let found = migrate::under_way(&session.repo)?;
-    Ok(found.map(|found| {
-        let ways = format!("{}   # or: {WAY_BACK}", found.way_on);
-        match found.stage {
-            Stage::CutOff | Stage::NotPublished if found.needs_attention => {
-                Check::ill("migration", found.detail, ways)
-            }
-            _ => Check::well("migration", found.detail),
+    Ok(found.map(|found| match found.stage {
+        Stage::CutOff | Stage::NotPublished => {
+            Check::ill("migration", found.detail, found.way_on.to_owned())
         }
+        Stage::AtWork => Check::well("migration", found.detail),
     }))
 }
 

@@ -116,7 +116,7 @@ pub(super) fn plan_attributes(
     };
     let has_lfs = text.as_deref().is_some_and(attributes::gives_to_lfs);
     // Files that a rewritten history gives to git-lfs are not an exception.
-    if lfs == Lfs::Yes && !has_lfs && request.migrate.is_none() {
+    if lfs == Lfs::Yes && !has_lfs && !request.migrate {
         planned.exempt = exempt::find(session, &attributes::endings())?;
     }
     let exempt = &planned.exempt;

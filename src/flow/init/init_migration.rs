@@ -1,7 +1,7 @@
 //! Init with a migration of the large files in history: as `lfs migrate`, reported as a part of
 //! init.
 
-use crate::flow::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
+use crate::flow::migrate::{self, Agents, MigrateStatus, Outlook, Publication, Request};
 use crate::git::attributes::AttributesOf;
 use crate::lfs::status;
 use crate::model::{Code, Result, Untouched, text};
@@ -11,19 +11,19 @@ use super::{InitReport, with_hint};
 
 /// Describes the result of a migration, with the files of HEAD that the patterns give to git-lfs.
 pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize) -> Vec<String> {
-    let (refs, has_remote, notes) = match outlook {
-        Outlook::GoesOn => return vec!["would publish the rewritten history".to_owned()],
-        Outlook::UpToDate => return vec!["git-lfs has every large file already".to_owned()],
-        Outlook::Rewrites { refs, has_remote, notes } => (*refs, *has_remote, notes),
+    let Outlook::Rewrites { refs, replaces, notes } = outlook else {
+        return vec!["git-lfs has every large file already".to_owned()];
     };
     let mut told = vec![format!(
         "would rewrite the history of {}; {} of HEAD would go to git-lfs",
-        text::count(refs, "ref"),
+        text::count(*refs, "ref"),
         text::count(files, "file")
     )];
-    if has_remote && publication == Publication::Yes {
-        told.push("would publish it on origin, replacing its history".to_owned());
-    }
+    let would = match publication {
+        Publication::Local => "a push would replace",
+        Publication::WithConsent | Publication::Consents => "would replace",
+    };
+    told.extend(replaces.iter().map(|replaced| format!("{would} {}", replaced.to_text())));
     told.extend(notes.iter().map(|note| format!("attention: {note}")));
     told
 }
@@ -34,7 +34,7 @@ pub(super) fn migrate(
     publication: Publication,
     report: &mut InitReport,
 ) -> Result<()> {
-    let request = Request { publication, start: Start::Anywhere };
+    let request = Request { publication, agents: Agents::Refuse };
     let done = match migrate::migrate(session, request) {
         Ok(done) => done,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
@@ -49,6 +49,8 @@ pub(super) fn migrate(
     report.history_rewritten = done.status == MigrateStatus::Migrated;
     report.pushed = done.pushed;
     report.push_error = done.push_error;
+    report.replaces = done.replaces;
+    report.push_command = done.push_command;
     if done.op.is_some() {
         // The commit made before was rewritten.
         report.committed_sha = report.committed_sha.and(done.head);

@@ -10,18 +10,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::clones::large_file_store;
-use super::migrate::{self, Publication};
+use super::consent::{self, Ask};
+use super::migrate::{self, Publication, Replaced};
 use crate::design::commit::scaffold;
 use crate::git::attributes::AttributesOf;
-use crate::git::remote::network::{Direction, Network};
-use crate::git::{Head, Oid};
+use crate::git::remote::{Pushed, Remote};
+use crate::git::{Head, Oid, RefChange};
 use crate::lfs::exempt::LeftOut;
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
 use crate::lfs::store_url;
 use crate::map::data_globs::DataGlob;
 use crate::model::id::OperationId;
-use crate::model::{Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::hooks::{self, Act, Target};
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::setup::{attributes, info_attributes, merge_drivers};
@@ -46,10 +47,10 @@ pub struct Request {
     pub colony: Option<String>,
     /// Whether git-lfs is used.
     pub lfs: WantedLfs,
-    /// Whether the commit is pushed to `origin`.
-    pub push: bool,
-    /// Whether history is rewritten, and published then.
-    pub migrate: Option<Publication>,
+    /// Whether the commit is pushed to `origin`, and with it the rewritten history.
+    pub push: Publication,
+    /// Whether history is rewritten.
+    pub migrate: bool,
 }
 
 /// Whether git-lfs is used.
@@ -96,8 +97,13 @@ pub struct InitReport {
     pub committed_sha: Option<Oid>,
     /// Whether the commit is on `origin`.
     pub pushed: bool,
-    /// Why it is not, if a push was requested.
+    /// Why it is not, if a push was requested; `no-consent` if no person has consented to the URL.
     pub push_error: Option<String>,
+    /// The command that publishes it.
+    pub push_command: Option<&'static str>,
+    /// The branches of the remote that a push of the rewritten history replaces, as last fetched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<Replaced>,
     /// Whether git-lfs is configured here.
     pub lfs_enabled: bool,
     /// Why it is not, if it was requested.
@@ -144,13 +150,12 @@ pub struct InitReport {
 /// Sets a repository up; in a dry run, only plans that. Existing files are kept.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     let outlook =
-        request.migrate.map(|_| migrate::check(session, &attributes::endings())).transpose()?;
+        request.migrate.then(|| migrate::check(session, &attributes::endings())).transpose()?;
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
     if session.is_dry() {
-        let outlook = outlook.zip(request.migrate);
-        report.would_migrate = outlook.map_or_else(Vec::new, |(outlook, publication)| {
-            init_migration::outlook(&outlook, publication, report.would_dirty.len())
+        report.would_migrate = outlook.map_or_else(Vec::new, |outlook| {
+            init_migration::outlook(&outlook, request.push, report.would_dirty.len())
         });
         return Ok(report);
     }
@@ -170,13 +175,12 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
             return Err(error);
         }
     }
-    if let Some(publication) = request.migrate {
-        init_migration::migrate(session, publication, &mut report)?;
+    if request.migrate {
+        init_migration::migrate(session, request.push, &mut report)?;
     }
     side_effects::note_shown(session, &report.lines_to_add)?;
-    if request.push && !report.migrated_to_lfs {
-        report.push_error = push(session)?;
-        report.pushed = report.push_error.is_none();
+    if request.push != Publication::Local && !report.migrated_to_lfs {
+        report.push(push(session, request.push));
     }
     Ok(report)
 }
@@ -233,9 +237,7 @@ impl Plan {
         let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
         let wanted = match request.lfs {
             WantedLfs::NoLfs => Lfs::No,
-            WantedLfs::AsRecorded
-                if request.migrate.is_none() && theirs.as_ref().is_some_and(is_off) =>
-            {
+            WantedLfs::AsRecorded if !request.migrate && theirs.as_ref().is_some_and(is_off) => {
                 Lfs::No
             }
             WantedLfs::AsRecorded | WantedLfs::Lfs => Lfs::Yes,
@@ -290,6 +292,8 @@ impl Plan {
             committed_sha: None,
             pushed: false,
             push_error: None,
+            push_command: None,
+            replaces: Vec::new(),
             lfs_enabled: self.lfs == Lfs::Yes,
             lfs_kept_off: self.wanted == Lfs::No && request.lfs == WantedLfs::AsRecorded,
             lfs_error: (self.wanted != self.lfs)
@@ -342,26 +346,50 @@ fn message_for(files: &[(RepoPath, Vec<u8>)]) -> &'static str {
     }
 }
 
-/// Pushes the branch; returns why it is not on `origin`.
-fn push(session: &Session) -> Result<Option<String>> {
-    let Head::Branch { name, .. } = session.repo.head()? else {
-        return Ok(Some("HEAD is not on a branch with a commit".to_owned()));
+/// Pushes the branch to `origin`: to its branch there, and only forward.
+fn push(session: &Session, publication: Publication) -> Result<()> {
+    let (repo, world) = (&session.repo, &session.world);
+    let Head::Branch { name, commit } = repo.head()? else {
+        return Err(Error::new(Code::InvalidValue, "HEAD is not on a branch with a commit"));
     };
-    let url = match session.repo.remote_url("origin", Direction::Push) {
-        Ok(Some(url)) => url,
-        Ok(None) => return Ok(Some("there is no remote 'origin'".to_owned())),
-        Err(refused) => return Ok(Some(refused.message())),
+    let remote = Remote::find(repo, world, "origin")?;
+    let ask = match publication {
+        Publication::Consents => Ask::Gives,
+        Publication::Local | Publication::WithConsent => Ask::Uses,
     };
-    let git = session.repo.git(&session.world);
-    let mut network = Network::new(&session.world, git, Some(&url))?;
-    let refspec = format!("{name}:{name}");
-    network.git().args(["push", "--porcelain", "origin", &refspec]);
-    let output = network.run()?;
-    if output.success() {
-        return Ok(None);
+    let leave = consent::find(session, &remote, ask)?;
+    let permit = leave.permit(session, &remote)?;
+    let old = remote.list(|listed| *listed == name)?.get(&name).copied();
+    let is_forward = old.is_none_or(|old| {
+        repo.object_size(old).is_some() && !repo.has_more(old, commit).unwrap_or(true)
+    });
+    if !is_forward {
+        let message = format!("'{}' on 'origin' has commits that are not here", name.short());
+        return Err(Error::new(Code::LeftBehind, message).hint("git pull --rebase && git push"));
     }
-    let failure = network.failed("push to 'origin'", &output);
-    Ok(Some(with_hint(&failure)))
+    let change = RefChange { name, old, new: Some(commit) };
+    let pushed = remote.push(&permit, std::slice::from_ref(&change))?;
+    match pushed.get(&change.name) {
+        Some(Pushed::Refused(why)) => {
+            Err(Error::new(Code::GitFailed, format!("'origin' refuses the push: {why}")))
+        }
+        Some(Pushed::Moved) => Err(Error::new(Code::RefMoved, "'origin' moved at the same time")
+            .hint("git pull --rebase && git push")),
+        Some(Pushed::Done) | None => Ok(()),
+    }
+}
+
+impl InitReport {
+    /// Records the result of the push.
+    fn push(&mut self, pushed: Result<()>) {
+        self.pushed = pushed.is_ok();
+        let Err(error) = pushed else { return };
+        self.push_error = Some(match error.code() {
+            Code::NoConsent => Code::NoConsent.as_str().to_owned(),
+            _ => with_hint(&error),
+        });
+        self.push_command = (error.code() == Code::NoConsent).then_some("git colony init --push");
+    }
 }
 
 fn with_hint(error: &Error) -> String {

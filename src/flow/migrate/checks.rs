@@ -16,45 +16,33 @@ use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
-use crate::store::migration::migration_journal::RemoteRef;
 use crate::store::migration::{self, ObjectMap};
 
-use super::remote_side::remote_only;
 use super::stashes::stashes;
-use super::{other_checkouts, refresh_hint};
+use super::{Agents, other_checkouts};
 
-/// The kind of migration.
-#[derive(Clone, Copy)]
-pub(super) enum Goal<'a> {
-    /// A new one, for a remote with its refs, if there is one.
-    New(Option<&'a (String, Vec<RemoteRef>)>),
-    /// One that others have made before: following it leaves no commits behind.
-    Known,
+/// The history that a migration rewrites.
+pub(super) struct Work<'a> {
+    pub(super) refs: &'a [FoundRef],
+    pub(super) patterns: &'a Patterns,
+    /// Name endings that are given to git-lfs only later.
+    pub(super) endings: &'a [String],
 }
 
 /// Refuses if anything prevents the migration; several findings become one error, with the others
 /// in its details.
-pub(super) fn refuse(
-    session: &Session,
-    refs: &[FoundRef],
-    patterns: &Patterns,
-    endings: &[String],
-    goal: Goal<'_>,
-) -> Result<()> {
+pub(super) fn refuse(session: &Session, work: &Work<'_>, agents: Agents) -> Result<()> {
     refuse_in_the_middle(session)?;
     let mut causes = Vec::new();
     let scan = session.repo.scan(&session.world)?;
     causes.extend(refuse_edits(&scan).err());
-    let all = (patterns.include.as_slice(), patterns.exclude.as_slice());
+    let all = (work.patterns.include.as_slice(), work.patterns.exclude.as_slice());
     causes.extend(refuse_hidden_edits(session, &scan, all).err());
     causes.extend(refuse_worktrees(&session.repo).err());
-    causes.extend(stashes(session, endings)?);
-    if let Goal::New(remote) = goal {
-        causes.extend(clones(session, refs)?);
-        causes.extend(other_checkouts::unpublished(session, refs)?);
-        if let Some((name, theirs)) = remote {
-            causes.extend(remote_only(&session.repo, name, theirs)?);
-        }
+    causes.extend(stashes(session, work.endings)?);
+    if agents == Agents::Refuse {
+        causes.extend(clones(session, work.refs)?);
+        causes.extend(other_checkouts::unpublished(session, work.refs)?);
     }
     let mut causes = causes.into_iter();
     let Some(first) = causes.next() else {
@@ -136,23 +124,14 @@ fn unpublished(
     let repo = Repo::open(&inside, ObjectWrites::InMemory);
     let found = repo.and_then(|repo| {
         let edits = crate::flow::reports::status::unsaved(&repo.scan(&inside)?);
-        let branches = repo.refs_below("refs/heads/")?.into_iter();
         let here = &session.repo;
-        let ahead: Vec<_> = branches
-            .filter(|branch| !is_within(here, map.current(here, branch.id), ours))
-            .collect();
-        let is_old = |branch: &FoundRef| migration::is_old(&repo, map, branch.id);
-        let mut follows = Follows::Nothing;
-        for branch in &ahead {
-            if is_old(branch)? {
-                follows = Follows::First;
-            }
-        }
-        let ahead = ahead.iter().map(|branch| branch.name.short());
-        Ok((edits, ahead.collect::<Vec<_>>(), follows))
+        let is_ahead = |branch: &FoundRef| !is_within(here, map.current(here, branch.id), ours);
+        let branches = repo.refs_below("refs/heads/")?;
+        let ahead = branches.iter().filter(|branch| is_ahead(branch));
+        Ok((edits, ahead.map(|branch| branch.name.short()).collect::<Vec<_>>()))
     });
-    let (edits, ahead, follows): (usize, Vec<String>, Follows) = match found {
-        Ok((0, ahead, _)) if ahead.is_empty() => return None,
+    let (edits, ahead) = match found {
+        Ok((0, ahead)) if ahead.is_empty() => return None,
         Ok(found) => found,
         Err(error) => return Some(error),
     };
@@ -163,40 +142,20 @@ fn unpublished(
     if !ahead.is_empty() {
         has.push(format!("commits on {} that are not here", ahead.join(", ")));
     }
-    Some(
-        Error::new(
-            Code::LeftBehind,
-            format!(
-                "the clone of '{name}' has {}, in the history that would be replaced",
-                has.join(" and ")
-            ),
-        )
-        .detail("clone", name)
-        .detail("path", path.display().to_string())
-        .hint(way_on(name, path, edits, follows)),
-    )
-}
-
-/// Whether a clone has to follow an earlier migration before its commits can be merged.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Follows {
-    First,
-    Nothing,
+    let message = format!("the clone of '{name}' has {}", has.join(" and "));
+    let error = Error::new(Code::LeftBehind, message).detail("clone", name);
+    Some(error.detail("path", path.display().to_string()).hint(way_on(name, path, edits)))
 }
 
 /// Returns the command that merges the work of a clone: edits are committed there first.
-fn way_on(name: &str, path: &Path, edits: usize, follows: Follows) -> String {
+fn way_on(name: &str, path: &Path, edits: usize) -> String {
     let mut steps = Vec::new();
     if edits > 0 {
         let path = shell_word(&path.display().to_string());
         steps.push(format!("git -C {path} colony checkpoint"));
     }
-    if follows == Follows::First {
-        steps.push(refresh_hint(name));
-    }
-    let word = shell_word(name);
-    steps.push(format!("git colony merge {word}"));
-    format!("{}   # merges its work; or: git colony agents remove {word}", steps.join(" && "))
+    steps.push(format!("git colony merge {}", shell_word(name)));
+    format!("{}   # or --leave-agents: merge later, which rewrites its commits", steps.join(" && "))
 }
 
 /// Returns `true` if a commit is in a local history.

@@ -5,20 +5,8 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, full_disk};
 use crate::store::Session;
 
-use super::WAY_BACK;
-
 /// Their message when a file may not grow.
 const WORDS: &str = "file too large";
-
-/// Adds that the configuration for the migration still exists.
-pub(super) fn with_way_back(error: Error) -> Error {
-    let hint = error.hint_text().unwrap_or_default().to_owned();
-    let (command, _) = hint.split_once("   # ").unwrap_or((&hint, ""));
-    let command = if command.is_empty() { "git colony status" } else { command };
-    error.replace_hint(format!(
-        "{command}   # then: {WAY_BACK} reverts the rest of the configuration"
-    ))
-}
 
 /// Replaces the error if the disk was full; called before anything is cleaned up.
 pub(super) fn explain(session: &Session, error: Error) -> Error {

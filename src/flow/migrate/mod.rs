@@ -1,41 +1,36 @@
-//! Moves committed large files to git-lfs: rewrites history, here and on the remote.
+//! Moves committed large files to git-lfs: rewrites history here, and publishes it on request.
 //!
 //! The new history is written beside the repository while other commands keep running; then every
-//! ref moves in one operation, or none does. Publishing is a separate step that may be repeated.
-//! Until it has succeeded, everything can be reverted. The refs of the remote are recorded
-//! beforehand, and no ref there is moved that another push has moved since.
+//! ref moves in one operation, or none does, and `undo` takes it back like any other. Publishing is
+//! a separate step (`publication`), which a person has to permit. Clones do not follow: `merge`
+//! rewrites their commits by the recorded map (`design::migration`).
 
-mod abort;
 mod checks;
 mod disk_full;
-mod follow;
 mod in_progress;
-mod later_work;
+mod old_history;
 mod other_checkouts;
 mod preview;
 mod publication;
-mod publish_step;
-mod remote_side;
+mod replaced;
 mod report;
+mod set_up;
 mod start_note;
 mod starting_point;
 mod stashes;
-mod tags_of_no_commit;
 mod upload;
 
 use crate::design::migration::{self, Beside};
 use crate::git::lfs::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
-use crate::git::remote::Remote;
-use crate::git::{Oid, Repo};
 use crate::lfs::install::{self, Way};
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::agent_policy::protected_branches;
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
+use crate::store::membership::Role;
 use crate::store::migration::migration_children::{self, Children};
 use crate::store::migration::migration_journal::Journal;
 use crate::store::migration::{ObjectMap, folder};
@@ -43,19 +38,16 @@ use crate::store::operation::commit_point::refuse_nested;
 use crate::store::operation::recover;
 use crate::store::{self, Session};
 
-use follow::Follows;
-use remote_side::NewHistory;
-use start_note::{Begun, was_cut_off};
+use start_note::Begun;
 use starting_point::Look;
 
-pub use abort::{Since, abort};
-pub use follow::{
-    give_up, refuse_pushed, refuse_rewritten, refuse_unpublished, would_follow, would_give_up,
-};
-pub use in_progress::{Stage, UnderWay, WAY_BACK, under_way};
+pub use in_progress::{Stage, UnderWay, under_way};
+pub use old_history::{refuse_known_push, refuse_old_push, refuse_two_histories};
 pub use preview::{Outlook, check};
-pub use remote_side::{come_back, refuse_come_back};
+pub use publication::Publication;
+pub use replaced::Replaced;
 pub use report::{MigrateReport, MigrateStatus};
+pub use set_up::follow_undo;
 
 /// The remote to which a history is published.
 const REMOTE: &str = "origin";
@@ -69,85 +61,48 @@ const HOOKS_HINT: &str =
 pub struct Request {
     /// Whether it is published.
     pub publication: Publication,
-    /// Whether a migration must be in progress.
-    pub start: Start,
+    /// What happens to work in clones that is not merged.
+    pub agents: Agents,
 }
 
-/// Whether a new history is published.
+/// The treatment of work in clones that would stay in the old history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Publication {
-    /// Yes, if there is a remote.
-    Yes,
-    /// No, it stays here for now.
-    No,
+pub enum Agents {
+    /// It stops the migration.
+    Refuse,
+    /// It stays there; `merge` rewrites it.
+    Leave,
 }
 
-/// The starting point of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The beginning, or where the last run was interrupted.
-    Anywhere,
-    /// Only where a run was interrupted.
-    CutOff,
-}
-
-/// Moves committed large files to git-lfs, or continues a migration; in a dry run, lists the refs
-/// of the remote and only plans that.
+/// Moves committed large files to git-lfs, and publishes what the remote lacks; in a dry run, only
+/// plans that.
 pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
     session.refuse_reader()?;
+    refuse_clone(session)?;
     require_git_lfs(session)?;
+    let leave = publication::leave(session, request.publication)?;
     let _lock = lock(session)?;
-    let has_begun = was_cut_off(&session.repo)?;
     settle(session)?;
-    let unfinished = to_go_on_with(session, request.start)?;
-    if unfinished.is_none() && !has_begun && request.start == Start::CutOff {
-        return Err(nothing_under_way());
-    }
     // `None` in a dry run, which starts no process that could outlive it.
     let children = (!session.is_dry()).then(|| Children::begin(&session.repo)).transpose()?;
-    let (mut report, journal) = match unfinished {
-        Some((journal, _)) => {
-            if request.publication == Publication::Yes {
-                publish_step::require_unprotected(session, &journal)?;
-            }
-            // The folder of the rewrite is not needed any more.
-            tidy(session)?;
-            (report::of_journal(&session.repo, &journal)?, Some(journal))
-        }
-        None => begin(session, request.publication, children.as_ref())?,
-    };
+    let mut report = begin(session, request.agents, children.as_ref())?;
     report.dry_run = session.is_dry();
-    let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
-    if let Some(children) = &children
-        && request.publication == Publication::Yes
-        && is_open
-    {
-        publish_step::publish(session, journal.as_ref(), &mut report, children)?;
+    if let Some(leave) = leave {
+        publication::publish(session, &leave, children.as_ref(), &mut report)?;
     }
     Ok(report)
 }
 
-/// Follows a published migration, if there is one to follow.
-pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
-    let of_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
-        Ok(remote) => {
-            let theirs = publication::recorded(&remote)?;
-            follow::find(session, &remote, &theirs)?
-        }
-        Err(error) if error.code() == Code::RemoteNotFound => None,
-        Err(error) => return Err(error),
-    };
-    if of_remote.is_none() && follow::find_heard(session)?.is_none() {
-        return Ok(None);
+/// Refuses in a clone of ours: its checkout decides which history is valid.
+fn refuse_clone(session: &Session) -> Result<()> {
+    let member = session.membership.as_ref();
+    if member.is_none_or(|member| member.role == Role::Desk) {
+        return Ok(());
     }
-    let request = Request { publication: Publication::No, start: Start::Anywhere };
-    migrate(session, request).map(Some)
-}
-
-fn nothing_under_way() -> Error {
-    Error::new(Code::NothingToResolve, "no migration to git-lfs is in progress")
+    let message = "cannot migrate to git-lfs in a clone of an agent";
+    Err(Error::new(Code::Unsupported, message)
         .unchanged()
-        .hint("git colony lfs migrate   # starts one")
+        .hint("git colony lfs migrate   # for the user, in the checkout"))
 }
 
 fn require_git_lfs(session: &Session) -> Result<()> {
@@ -163,11 +118,6 @@ fn plan_install(session: &Session) -> Result<Way> {
         Code::HooksInTheWay => error.hint(HOOKS_HINT),
         _ => error,
     })
-}
-
-/// Returns the command that makes a clone follow a migration.
-fn refresh_hint(name: &str) -> String {
-    format!("git colony clones refresh {}", shell_word(name))
 }
 
 /// Takes the lock, and makes sure that no process of its last holder is still running; in a dry run, neither.
@@ -193,44 +143,22 @@ fn settle(session: &Session) -> Result<()> {
     Ok(())
 }
 
-fn unfinished(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
-    let journal = Journal::find(repo)?;
-    Ok(journal.filter(|(journal, _)| journal.published_at.is_none()))
-}
-
-/// Returns the migration that this run continues. Without a remote it counts as complete unless the
-/// user asks to continue; it can be aborted nevertheless.
-fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid)>> {
-    let has_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
-        Ok(_) => true,
-        Err(error) => error.code() != Code::RemoteNotFound,
-    };
-    let found = unfinished(&session.repo)?;
-    Ok(found.filter(|_| has_remote || start == Start::CutOff))
-}
-
-fn begin(
-    session: &Session,
-    publication: Publication,
-    children: Option<&Children>,
-) -> Result<(MigrateReport, Option<Journal>)> {
-    let look = Look::take(session)?;
+fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Result<MigrateReport> {
+    let look = Look::take(session, agents)?;
     if !look.is_needed {
         tidy(session)?;
-        return Ok((report::nothing_to_do(session, &look)?, None));
+        return report::up_to_date(session, &look);
     }
-    if look.follows.is_none() {
-        protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
-    }
+    protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
     let Some(children) = children else {
-        return Ok((report::of_look(session, &look)?, None));
+        return report::of_look(session, &look);
     };
     let way = plan_install(session)?;
     let begun = Begun::note(session).map_err(|error| disk_full::explain(session, error));
     let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
-        rewrite(session, &look, set_up, publication, children)
+        rewrite(session, &look, set_up, children)
     });
     if session.world.is_dead() {
         return done;
@@ -240,29 +168,32 @@ fn begin(
     let removed = atomic::remove_folder(&folder(&session.repo));
     match done {
         Ok(done) => removed.and_then(|()| Begun::forget(&session.repo)).map(|()| done),
-        // The rest is reverted by --abort: its note stays.
+        // The next migration restores the rest: its note stays.
         Err(error) => match standing.restore(session).and(removed) {
             Ok(()) => Begun::forget(&session.repo).and(Err(error)),
-            Err(_) => Err(disk_full::with_way_back(error)),
+            Err(_) => Err(error),
         },
     }
 }
 
-/// Deletes the folder that was needed for the rewrite; not in a dry run.
+/// Deletes what a migration that was cut off has left, with its configuration; not in a dry run.
 fn tidy(session: &Session) -> Result<()> {
     if session.is_dry() {
         return Ok(());
     }
     atomic::remove_folder(&folder(&session.repo))?;
+    if let Some(begun) = Begun::find(&session.repo)? {
+        begun.standing.restore(session)?;
+    }
     Begun::forget(&session.repo)
 }
 
 /// Joins the maps of the steps of an import.
-fn joined_map(repo: &Repo, imported: &Imported) -> ObjectMap {
+fn joined_map(session: &Session, imported: &Imported) -> ObjectMap {
     let mut map = ObjectMap::default();
     for (number, later) in imported.maps.iter().enumerate() {
         match number {
-            0 => map = ObjectMap::new(later.clone(), repo),
+            0 => map = ObjectMap::new(later.clone(), &session.repo),
             _ => map.then(later),
         }
     }
@@ -273,28 +204,19 @@ fn rewrite(
     session: &Session,
     look: &Look,
     set_up: bool,
-    publication: Publication,
     children: &Children,
-) -> Result<(MigrateReport, Option<Journal>)> {
+) -> Result<MigrateReport> {
     let repo = &session.repo;
     let besides = migration::besides(repo, &look.refs)?;
     let imported = import(session, look, &besides, children)?;
-    let map = joined_map(repo, &imported);
-    if let Some(follows) = &look.follows {
-        follows.refuse_another(repo, &imported.maps)?;
-    } else if let Some((name, theirs)) = &look.remote {
-        let new = NewHistory { imported: &imported, map: &map, publication };
-        remote_side::refuse_ahead(session, &new, name, theirs)?;
-    }
-    if look.follows.is_none() {
-        look.refuse_partial(session, &imported, &map)?;
-    }
+    let map = joined_map(session, &imported);
+    look.refuse_partial(session, &imported, &map)?;
     let moves = |found: &FoundRef| {
         let commit = repo.peel_to_commit(found.id);
         commit.is_some_and(|id| map.get(id).is_some())
     };
     if !look.refs.iter().any(moves) {
-        return Ok((report::up_to_date(session, look)?, None));
+        return report::up_to_date(session, look);
     }
     let files = look.files(session)?;
     let record = migration::commit(
@@ -309,20 +231,14 @@ fn rewrite(
             include: &look.patterns.include,
             exclude: &look.patterns.exclude,
             taken: &look.patterns.taken,
-            follows: look.follows.as_ref().map(Follows::told),
-            remote: look.remote.clone(),
         },
     )?;
     let journal =
         Journal::find(repo)?.map(|(journal, _)| journal).filter(|journal| journal.op == record.op);
-    let mut report = report::of_record(repo, look, &record)?;
-    report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
+    let mut report = report::of_record(session, look, &record)?;
+    report.commits = journal.map_or(0, |journal| journal.commits);
     report.files = files;
-    report.remote_refs = look.remote.clone().map(|(_, refs)| refs).unwrap_or_default();
-    if look.follows.is_some() {
-        report.status = MigrateStatus::Followed;
-    }
-    Ok((report, journal))
+    Ok(report)
 }
 
 fn import(
@@ -336,13 +252,6 @@ fn import(
     atomic::remove_folder(&folder)?;
     atomic::make_directory(&folder)?;
     let mut tips = migration::tips(repo, &look.refs)?;
-    // If others have migrated and not published before, ours may be based on that.
-    let theirs = look
-        .remote
-        .iter()
-        .flat_map(|(_, refs)| refs)
-        .filter(|found| publication::is_history(&found.name));
-    tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
     tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();
     tips.dedup();
@@ -351,6 +260,11 @@ fn import(
     }
     repo.import_for_lfs(
         &session.world,
-        &Import { folder: &folder, steps: &look.steps(), tips: &tips, kept_open: children.file()? },
+        &Import {
+            folder: &folder,
+            steps: &[look.step()],
+            tips: &tips,
+            kept_open: children.file()?,
+        },
     )
 }

@@ -3,22 +3,21 @@
 use crate::model::Result;
 use crate::store::Session;
 
+use super::replaced::{self, Replaced};
 use super::starting_point::Look;
-use super::{Start, report, require_git_lfs, to_go_on_with};
+use super::{Agents, refuse_clone, report, require_git_lfs};
 
 /// The result of a migration, as far as it is known without the patterns.
 #[derive(Clone, Debug)]
 pub enum Outlook {
-    /// History is rewritten already, and would be published.
-    GoesOn,
     /// git-lfs already has all its files.
     UpToDate,
     /// History would be rewritten.
     Rewrites {
         /// The number of refs to examine.
         refs: usize,
-        /// Whether there is a remote to publish to.
-        has_remote: bool,
+        /// The branches of the remote that a push could replace.
+        replaces: Vec<Replaced>,
         /// Notes for the user.
         notes: Vec<String>,
     },
@@ -27,17 +26,15 @@ pub enum Outlook {
 /// Refuses if a migration with more git-lfs patterns, those for these name endings, would fail.
 /// Changes nothing.
 pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
+    refuse_clone(session)?;
     require_git_lfs(session)?;
-    if to_go_on_with(session, Start::Anywhere)?.is_some() {
-        return Ok(Outlook::GoesOn);
-    }
-    let look = Look::before_patterns(session, endings)?;
+    let look = Look::before_patterns(session, endings, Agents::Refuse)?;
     if !look.is_needed {
         return Ok(Outlook::UpToDate);
     }
     Ok(Outlook::Rewrites {
         refs: look.refs.len(),
-        has_remote: look.remote.is_some(),
-        notes: report::notes_of(&session.repo, &look)?,
+        replaces: replaced::before(session)?,
+        notes: report::notes_of(session, &look),
     })
 }

@@ -4,20 +4,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::migration::head_commit;
-use crate::design::undo::undo_report::UndoReport;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::model::{Error, Result};
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::files::places::Places;
-use crate::store::migration::migration_journal::{Journal, RemoteRef};
-use crate::store::operation::{Log, Record};
+use crate::store::operation::Record;
 use crate::store::refs::ref_names;
 
-use super::in_progress::other_remotes;
-use super::later_work::{LeftOnNew, MovedSince};
-use super::{Look, REMOTE, publication, tags_of_no_commit};
+use super::publication::PUBLISH;
+use super::replaced::{self, Replaced};
+use super::{Look, REMOTE};
 
 /// The outcome of a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -28,12 +25,8 @@ pub enum MigrateStatus {
     /// git-lfs had every large file already.
     #[default]
     UpToDate,
-    /// It was rewritten already, and the remaining steps are done.
+    /// It was rewritten already, and now it is published.
     Continued,
-    /// It is a migration that others had published.
-    Followed,
-    /// The old history is back.
-    Aborted,
 }
 
 /// A ref that moved.
@@ -65,47 +58,55 @@ pub struct MigrateReport {
     pub patterns: Vec<String>,
     /// The number of files of HEAD that were, or are, stored in git and move to git-lfs.
     pub files: usize,
-    /// Whether the remote has everything.
+    /// The branches of the remote that a push replaces, as last fetched.
+    pub replaces: Vec<Replaced>,
+    /// Whether this command has published the history, or found it there.
     pub pushed: bool,
     /// The refs that moved on the remote.
     pub pushed_refs: Vec<MovedRef>,
-    /// Why the remote does not have it, if it was to be published.
+    /// Why the remote does not have it, if it was to be published; `no-consent` if no person has
+    /// consented to the URL.
     pub push_error: Option<String>,
-    /// The answer of the server, without credentials.
-    pub server_said: Vec<String>,
     /// The code of that error.
     pub push_error_code: Option<&'static str>,
-    /// After an abort, the refs that had moved since, and where their commits are kept.
-    pub kept: Vec<MovedSince>,
-    /// Branches and tags that were created since and stay on the aborted history.
-    pub left_on_new: Vec<LeftOnNew>,
+    /// The command that publishes it.
+    pub push_command: Option<&'static str>,
+    /// The answer of the server, without credentials.
+    pub server_said: Vec<String>,
     /// Notes for the user, as text.
     pub notes: Vec<String>,
     /// True if nothing was done because of a dry run.
     pub dry_run: bool,
-    /// The old refs of the remote.
-    #[serde(skip)]
-    pub(super) remote_refs: Vec<RemoteRef>,
-    /// Whether no step remains, here and on the remote.
-    #[serde(skip)]
-    pub(super) is_settled: bool,
 }
 
 /// The notes before and after a migration.
-const NOTES: [&str; 4] = [
+const NOTES: [&str; 3] = [
     "every commit that is rewritten gets another id; its signature, and that of a tag of it, would \
     be invalid and is removed",
     "a merge of a signed tag keeps the text of that tag, with the old id; git-lfs removes carriage \
     returns from messages",
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
-    "other clones follow, each with its own commits: git colony lfs migrate there, or clones refresh",
 ];
 
-fn notes(repo: &Repo) -> Vec<String> {
-    let others = other_remotes(repo)
-        .into_iter()
-        .map(|other| format!("'{other}' keeps the old history: only '{REMOTE}' is published to"));
-    NOTES.iter().map(|&note| note.to_owned()).chain(others).collect()
+fn notes(session: &Session, refs: &[FoundRef]) -> Vec<String> {
+    let repo = &session.repo;
+    let mut notes: Vec<String> = NOTES.iter().map(|&note| note.to_owned()).collect();
+    let others = repo.remote_names().into_iter().filter(|name| name != REMOTE);
+    notes.extend(
+        others.map(|name| format!("'{name}' keeps the old history: only '{REMOTE}' is pushed to")),
+    );
+    let of_no_commit = refs.iter().filter(|found| is_of_no_commit(repo, found.id));
+    let names: Vec<_> = of_no_commit.map(|found| found.name.short()).collect();
+    if !names.is_empty() {
+        let what = "tags that do not point to a commit have no history and stay as they are";
+        notes.push(format!("{what}: {}", names.join(", ")));
+    }
+    notes
+}
+
+/// Returns `true` if an object is here and does not lead to a commit.
+fn is_of_no_commit(repo: &Repo, id: Oid) -> bool {
+    repo.object_size(id).is_some() && repo.peel_to_commit(id).is_none()
 }
 
 impl MigrateReport {
@@ -113,15 +114,26 @@ impl MigrateReport {
         MigrateReport { status, ..MigrateReport::default() }
     }
 
+    fn replacing(mut self, replaces: Vec<Replaced>) -> MigrateReport {
+        self.push_command = (!replaces.is_empty()).then_some(PUBLISH);
+        self.replaces = replaces;
+        self
+    }
+
     pub(super) fn publish(&mut self, moved: &[RefChange]) {
         self.pushed = true;
         self.pushed_refs = moved.iter().map(moved_ref).collect();
+        self.push_command = None;
     }
 
     pub(super) fn fail(&mut self, error: &Error) {
         let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
-        self.push_error = Some(error.sentence() + &hint.unwrap_or_default());
+        self.push_error = Some(match error.code() {
+            Code::NoConsent => Code::NoConsent.as_str().to_owned(),
+            _ => error.sentence() + &hint.unwrap_or_default(),
+        });
         self.push_error_code = Some(error.code().as_str());
+        self.push_command = Some(PUBLISH);
         let mut details = error.details().iter();
         let said =
             details.find(|(name, _)| **name == "server").and_then(|(_, value)| value.as_array());
@@ -145,92 +157,48 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
 }
 
 /// Returns the notes before a migration.
-pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
-    let mut notes = notes(repo);
-    let theirs: Vec<RemoteRef> = look.remote.iter().flat_map(|(_, refs)| refs.clone()).collect();
-    notes.extend(tags_of_no_commit::note(repo, &look.refs, &theirs)?);
-    Ok(notes)
+pub(super) fn notes_of(session: &Session, look: &Look) -> Vec<String> {
+    notes(session, &look.refs)
 }
 
 /// Reports an operation that was just made.
-pub(super) fn of_record(repo: &Repo, look: &Look, record: &Record) -> Result<MigrateReport> {
-    Ok(MigrateReport {
+pub(super) fn of_record(session: &Session, look: &Look, record: &Record) -> Result<MigrateReport> {
+    let report = MigrateReport {
         op: Some(record.op),
-        head: head_commit(repo)?,
+        head: head_commit(&session.repo)?,
         refs: moved(&record.refs),
         patterns: look.patterns.include.clone(),
-        notes: notes_of(repo, look)?,
+        notes: notes_of(session, look),
         ..MigrateReport::new(MigrateStatus::Migrated)
-    })
-}
-
-/// Reports a migration that was made before.
-pub(super) fn of_journal(repo: &Repo, journal: &Journal) -> Result<MigrateReport> {
-    let places = Places::find(repo)?;
-    let log = places.map(|places| Log::read(repo, &places)).transpose()?;
-    let record = log.as_ref().and_then(|log| log.find(journal.op));
-    Ok(MigrateReport {
-        op: Some(journal.op),
-        head: head_commit(repo)?,
-        refs: record.map_or_else(Vec::new, |entry| moved(&entry.record.refs)),
-        commits: journal.commits,
-        files: journal.files,
-        patterns: journal.patterns.clone(),
-        notes: notes(repo),
-        ..MigrateReport::new(MigrateStatus::Continued)
-    })
+    };
+    Ok(report.replacing(replaced::by_push(session)?))
 }
 
 /// Reports that there was nothing to do here.
 pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport> {
-    let mut report = MigrateReport::new(MigrateStatus::UpToDate);
-    report.head = head_commit(&session.repo)?;
-    report.patterns.clone_from(&look.patterns.include);
-    report.remote_refs = look.remote.clone().map(|(_, refs)| refs).unwrap_or_default();
-    Ok(report)
-}
-
-/// Reports that there is nothing to do anywhere: no local history has a file in git that belongs to
-/// git-lfs.
-pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateReport> {
-    let mut report = up_to_date(session, look)?;
-    report.is_settled = true;
-    let is_there = publication::plan(session, &report.remote_refs)?.is_empty();
-    report.pushed = look.remote.is_some() && is_there;
-    Ok(report)
+    let report = MigrateReport {
+        head: head_commit(&session.repo)?,
+        patterns: look.patterns.include.clone(),
+        ..MigrateReport::new(MigrateStatus::UpToDate)
+    };
+    Ok(report.replacing(replaced::by_push(session)?))
 }
 
 /// Reports the plan.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
-    let stays = |found: &FoundRef| tags_of_no_commit::is_of_no_commit(&session.repo, found.id);
-    let refs = look.refs.iter().filter(|found| !stays(found)).map(|found| MovedRef {
+    let moves = |found: &&FoundRef| !is_of_no_commit(&session.repo, found.id);
+    let refs = look.refs.iter().filter(moves).map(|found| MovedRef {
         name: found.name.clone(),
         old: Some(found.id),
         new: None,
     });
-    Ok(MigrateReport {
+    let report = MigrateReport {
         head: head_commit(&session.repo)?,
         refs: refs.collect(),
         patterns: look.patterns.include.clone(),
         files: look.files(session)?,
-        notes: notes_of(&session.repo, look)?,
+        notes: notes_of(session, look),
         ..MigrateReport::new(MigrateStatus::Migrated)
-    })
-}
-
-/// Reports a migration that was aborted.
-pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
-    MigrateReport {
-        op: back.op,
-        refs: moved(&back.refs),
-        commits: journal.commits,
-        patterns: journal.patterns.clone(),
-        dry_run: back.dry_run,
-        ..MigrateReport::new(MigrateStatus::Aborted)
-    }
-}
-
-/// Reports one that was interrupted before it moved anything, and aborted.
-pub(super) fn of_abort_before(dry_run: bool) -> MigrateReport {
-    MigrateReport { dry_run, ..MigrateReport::new(MigrateStatus::Aborted) }
+    };
+    Ok(report.replacing(replaced::before(session)?))
 }

@@ -4,7 +4,7 @@
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::lfs::lfs_upload::Uploads;
-use crate::git::remote::Remote;
+use crate::git::remote::{PushPermit, Remote};
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::Result;
 use crate::setup::hooks;
@@ -37,10 +37,10 @@ impl LargeFiles {
     }
 
     /// Sends the missing ones to the server. Succeeds only if the server has all of them.
-    pub(super) fn bring(&self, remote: &Remote<'_>) -> Result<()> {
+    pub(super) fn bring(&self, remote: &Remote<'_>, permit: &PushPermit) -> Result<()> {
         match &self.oids {
-            Some(oids) => remote.upload_objects(oids),
-            None => remote.upload_large_files(&self.refs),
+            Some(oids) => remote.upload_objects(permit, oids),
+            None => remote.upload_large_files(permit, &self.refs),
         }
     }
 

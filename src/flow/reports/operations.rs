@@ -45,9 +45,6 @@ pub struct OperationInfo {
     pub files_placed: usize,
     /// Whether it was undone; `None` for undo and redo.
     pub undone: Option<bool>,
-    /// The later migration to git-lfs that prevents its undo; the operation is still in effect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closed_by: Option<OperationId>,
 }
 
 /// The operations, oldest first.
@@ -232,6 +229,5 @@ fn info(log: &Log, entry: &LogEntry) -> OperationInfo {
         files_moved_aside: record.files.aside.len(),
         files_placed: record.files.place.len(),
         undone: log.undone().get(&record.op).copied(),
-        closed_by: log.closed_by(record.op),
     }
 }

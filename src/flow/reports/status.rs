@@ -247,13 +247,8 @@ fn health(
     if let Some(what) = repo.in_progress() {
         add("in-progress", in_progress(session, what));
     }
-    if let Some(migration) = migration.filter(|found| found.needs_attention) {
+    if let Some(migration) = migration {
         add("migration", migration.detail.clone());
-    }
-    // The command that needs an unreadable ref reports it.
-    for (branch, way) in migrate::come_back(repo).unwrap_or_default() {
-        let what = "has the history from before the rewrite for git-lfs";
-        add("history-rewritten", format!("'{branch}' {what}: {way}"));
     }
     for problem in &session.settings.repository_problems {
         add("settings", problem.sentence());

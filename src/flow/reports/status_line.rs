@@ -57,7 +57,7 @@ pub fn line(world: &World) -> LineReport {
     let limit = settings::line_time(&layers);
     let attention = pending.is_some()
         || in_progress.is_some()
-        || migrate::under_way(&repo).is_ok_and(|found| found.is_some_and(|it| it.needs_attention))
+        || migrate::under_way(&repo).is_ok_and(|found| found.is_some())
         || IndexLock::path_in(&repo).exists()
         || !layers.repository_problems().is_empty()
         || repo.lacks_filter("lfs")

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::travelers::{self, Kind};
+use crate::flow::consent::Leave;
 use crate::git::refs::ReflogReason;
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, RefName, Signature};
@@ -26,17 +27,23 @@ pub(super) struct Done {
     pub(super) race: Race,
 }
 
+/// The other side, and whether anything may be sent there.
+pub(super) struct Peer<'a> {
+    pub(super) remote: &'a Remote<'a>,
+    pub(super) leave: &'a Leave,
+}
+
 /// Applies the steps.
 pub(super) fn act(
     session: &Session,
-    remote: &Remote<'_>,
+    peer: &Peer<'_>,
     look: &Look,
     mut steps: Vec<Step>,
 ) -> Result<Done> {
     let here = move_here(session, &mut steps)?;
-    let there = move_there(session, remote, &mut steps)?;
+    let there = move_there(session, peer, &mut steps)?;
     let race = if here == Race::Lost { here } else { there };
-    note(session, remote, look, &steps)?;
+    note(session, peer.remote, look, &steps)?;
     let waiting = plan::waiting(&steps);
     let rows = steps.into_iter().map(|step| step.row).collect();
     Ok(Done { rows, waiting, race })
@@ -89,17 +96,19 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
 }
 
 /// Pushes, and reports the server's answer for each ref.
-fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Result<Race> {
+fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<Race> {
+    let remote = peer.remote;
     let takes_tags = session.settings.checkpoint_git_tags;
     let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
     if changes.is_empty() {
         return Ok(Race::None);
     }
+    let permit = peer.leave.permit(session, remote)?;
     let pushing = format!("push {} to '{}'", count(changes.len(), "ref"), remote.name());
     let mut pushed = session
         .world
         .progress
-        .during(&pushing, || own_refs::talk(session, || remote.push(&changes)))?;
+        .during(&pushing, || own_refs::talk(session, || remote.push(&permit, &changes)))?;
     let mut race = Race::None;
     for step in steps {
         let Some(change) = &step.there else { continue };

@@ -14,7 +14,7 @@ use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
-use crate::store::refs::{own_refs, ref_names, shared_record};
+use crate::store::refs::{own_refs, shared_record};
 use crate::store::{Session, migration};
 
 use super::remote_identity;
@@ -98,9 +98,9 @@ impl Look {
     /// Refuses if history was rewritten on the remote and branches here have the old one: the two
     /// must not be mixed.
     pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
-        let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
-        migrate::refuse_rewritten(session, remote, theirs.copied())?;
-        migrate::refuse_come_back(session, remote, &self.branches)
+        let refs = self.theirs.iter().chain(&self.branches);
+        let theirs = refs.map(|(name, id)| (name.clone(), *id)).collect();
+        migrate::refuse_two_histories(session, remote, &theirs)
     }
 
     /// Fetches the objects that must be compared.

@@ -8,7 +8,6 @@
 
 mod apply;
 mod both_sides;
-mod consent;
 mod obstacles;
 mod plan;
 mod remote_identity;
@@ -34,12 +33,11 @@ use crate::store::operation::commit_point::refuse_nested;
 use crate::store::refs::own_refs;
 use crate::store::state::event_log;
 
-use super::migrate;
+use super::consent::{self, Ask, Consent, Leave};
+use apply::Peer;
 use both_sides::Look;
-use consent::Leave;
 use plan::Wish;
 
-pub use consent::{Consent, is_given};
 pub use sync_report::{ChangedBranch, Direction, SyncReport, SyncResult, SyncedRef};
 pub use unpublished::Waiting;
 
@@ -92,7 +90,6 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let waiting = "waiting for another 'git colony sync' in this repository";
     let _lock =
         WorktreeLock::take_at(world, &path, WaitLimit::for_long_work(world.timeout), waiting)?;
-    migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {
         let fetching = format!("fetch the branches of '{name}'");
@@ -157,7 +154,6 @@ impl<'a> Plan<'a> {
     /// Returns the report of a dry run: lists the refs of the remote, fetches nothing and changes
     /// nothing. Results that depend on missing objects are guesses.
     fn outlook(&self, session: &Session, remote: &Remote<'_>) -> Result<SyncReport> {
-        migrate::refuse_unpublished(session, remote)?;
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
         look.inspect(&session.repo);
@@ -187,7 +183,11 @@ impl<'a> Plan<'a> {
 
     fn make(session: &Session, remote: &Remote<'_>, request: &'a Request) -> Result<Plan<'a>> {
         let mut way = way(session, request)?;
-        let leave = consent::find(session, remote, way)?;
+        let leave = match way {
+            Way::Fetch => Leave::not_asked(),
+            Way::Push => consent::find(session, remote, Ask::Gives)?,
+            Way::Both | Way::Ask => consent::find(session, remote, Ask::Uses)?,
+        };
         let allowed = &request.allow_secrets[..];
         if !allowed.is_empty() {
             consent::refuse_agent(session, &leave)?;
@@ -232,9 +232,9 @@ impl<'a> Plan<'a> {
         let steps = plan::steps(session, &look, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
             // First: so everything is published with consent, whenever this ends.
-            consent::give(session, remote, &self.leave)?;
+            self.leave.permit(session, remote)?;
         }
-        let done = apply::act(session, remote, &look, steps)?;
+        let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);

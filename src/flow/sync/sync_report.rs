@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::git::{Oid, RefName};
 
-use super::consent::Consent;
 use super::unpublished::{BranchAhead, Waiting};
+use crate::flow::consent::Consent;
 
 /// The side on which a ref moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -14,7 +14,7 @@ use crate::store::Session;
 use crate::store::membership::Role;
 
 use super::both_sides::Look;
-use super::consent::Leave;
+use crate::flow::consent::Leave;
 
 /// The refs that consent would publish.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

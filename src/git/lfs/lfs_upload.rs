@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::git::process::Git;
-use crate::git::remote::network::{Direction, Network};
-use crate::git::remote::{PUSHED_AT_ONCE, Remote};
+use crate::git::remote::network::Network;
+use crate::git::remote::{PUSHED_AT_ONCE, PushPermit, Remote};
 use crate::git::{RefName, Repo};
 use crate::model::{Code, Error, Result};
 
@@ -33,9 +33,9 @@ pub enum Uploads {
 impl Remote<'_> {
     /// Has git-lfs upload local objects that its server lacks. Succeeds only if the server has all
     /// of them.
-    pub fn upload_objects(&self, oids: &[LfsOid]) -> Result<()> {
+    pub fn upload_objects(&self, permit: &PushPermit, oids: &[LfsOid]) -> Result<()> {
         for some in oids.chunks(NAMED_AT_ONCE) {
-            let mut network = self.network(Direction::Push)?;
+            let mut network = self.sending(permit)?;
             let git = network.git();
             git.args(["lfs", "push", "--object-id", self.name()]);
             git.args(some.iter().map(LfsOid::as_str));
@@ -46,9 +46,9 @@ impl Remote<'_> {
 
     /// Uploads every object in the histories of `refs`, whether it is here or on the server;
     /// git-lfs walks each history.
-    pub fn upload_large_files(&self, refs: &[RefName]) -> Result<()> {
+    pub fn upload_large_files(&self, permit: &PushPermit, refs: &[RefName]) -> Result<()> {
         for some in refs.chunks(PUSHED_AT_ONCE) {
-            let mut network = self.network(Direction::Push)?;
+            let mut network = self.sending(permit)?;
             let git = network.git();
             git.config("lfs.allowincompletepush", "false");
             git.args(["lfs", "push", "--all", self.name()]);

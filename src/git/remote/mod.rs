@@ -23,7 +23,7 @@ use network::{Direction, Network};
 use url::{Provenance, Transport};
 
 pub(super) use push::PUSHED_AT_ONCE;
-pub use push::{PushResult, Pushed};
+pub use push::{PushPermit, PushResult, Pushed};
 
 /// The maximum size of a list of refs: some 600,000 of them.
 const MAX_LISTED_BYTES: u64 = 64 << 20;

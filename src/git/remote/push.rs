@@ -1,6 +1,7 @@
 //! Refs pushed with a lease for each: a push moves a ref only from the value that was seen.
 //!
-//! The answer is read ref by ref, by the byte. A lost race is not a refusal.
+//! Nothing is sent without a [`PushPermit`], which is for the URLs that git would push to. The
+//! answer is read ref by ref, by the byte. A lost race is not a refusal.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,14 +9,28 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::git::lfs::lfs_upload::Uploads;
 use crate::git::{Oid, RefChange, RefName};
-use crate::model::Result;
+use crate::model::{Code, Error, Result};
 
 use super::Remote;
-use super::network::Direction;
-use super::url::redact;
+use super::network::{Direction, Network};
+use super::url::{RemoteUrl, redact};
 
 /// The number of refs per push command: their names are arguments.
 pub(in crate::git) const PUSHED_AT_ONCE: usize = 500;
+
+/// The permission of a person to send to these URLs. Only `flow::consent` grants one.
+#[derive(Clone, Debug)]
+pub struct PushPermit {
+    /// The URLs, normalized.
+    urls: Vec<String>,
+}
+
+impl PushPermit {
+    /// Permits pushes to these URLs.
+    pub fn to(targets: &[RemoteUrl]) -> PushPermit {
+        PushPermit { urls: targets.iter().map(RemoteUrl::normalized).collect() }
+    }
+}
 
 /// The result for a ref that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,30 +55,51 @@ pub struct PushResult {
 impl Remote<'_> {
     /// Pushes refs, each from its old value to its new one or not at all; returns the result for
     /// each.
-    pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
+    pub fn push(
+        &self,
+        permit: &PushPermit,
+        changes: &[RefChange],
+    ) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
-            pushed.extend(self.push_once(some, "--no-atomic", Uploads::ByHook)?.refs);
+            let network = self.sending(permit)?;
+            pushed.extend(self.push_once(network, some, "--no-atomic", Uploads::ByHook)?.refs);
         }
         Ok(pushed)
     }
 
+    /// Prepares a command that sends something. Refuses if the remote got another URL since the
+    /// permission. One process spawn.
+    pub(in crate::git) fn sending(&self, permit: &PushPermit) -> Result<Network> {
+        let targets: Vec<String> = self.push_targets()?.iter().map(RemoteUrl::normalized).collect();
+        if targets.is_empty() || targets.iter().any(|url| !permit.urls.contains(url)) {
+            let message = format!("'{}' got another URL meanwhile; nothing was sent", self.name);
+            return Err(Error::new(Code::RefMoved, message).hint("git remote -v"));
+        }
+        self.network(Direction::Push)
+    }
+
     /// Pushes refs, all of them or none, each only from its old value; returns the result for each,
     /// and the server's messages. In a failed push, none is [`Pushed::Done`].
-    pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<PushResult> {
+    pub fn push_together(
+        &self,
+        permit: &PushPermit,
+        changes: &[RefChange],
+        uploads: Uploads,
+    ) -> Result<PushResult> {
         if changes.is_empty() {
             return Ok(PushResult::default());
         }
-        self.push_once(changes, "--atomic", uploads)
+        self.push_once(self.sending(permit)?, changes, "--atomic", uploads)
     }
 
     fn push_once(
         &self,
+        mut network: Network,
         changes: &[RefChange],
         atomic: &str,
         uploads: Uploads,
     ) -> Result<PushResult> {
-        let mut network = self.network(Direction::Push)?;
         network.once();
         let git = network.git();
         git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);

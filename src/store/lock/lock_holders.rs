@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_of_ours_waits_for_readers_and_a_reader_for_the_hidden() {
+    fn our_writer_waits_for_readers_and_a_reader_for_hidden_writers() {
         let own = std::process::id();
         let locks = format!(
             "1: POSIX  ADVISORY  WRITE {own} fe:00:5 1 1\n2: POSIX  ADVISORY  READ 4717 fe:00:5 2 9\n\

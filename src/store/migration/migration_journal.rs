@@ -1,7 +1,7 @@
-//! The journal of a migration to git-lfs: its progress.
+//! The journal of a migration to git-lfs: what its undo has to know.
 //!
-//! The journal at `refs/colony-local/migration` records what the remote had before the migration, so that a
-//! push moves nothing that another user has moved since. It never leaves the repository.
+//! The journal at `refs/colony-local/migration` moves with the operation, so an undo takes it back. It never
+//! leaves the repository.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::{FORMAT, pretty};
 
 const JOURNAL: &str = "journal.json";
 
-/// The progress of a migration.
+/// The facts about the migration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     /// The format of the journal.
@@ -25,31 +25,14 @@ pub struct Journal {
     pub worktree: WorktreeKey,
     /// The operation.
     pub op: OperationId,
-    /// The remote to publish to; `None` where there was none.
-    pub remote: Option<String>,
-    /// The refs of that remote before the migration.
-    pub remote_refs: Vec<RemoteRef>,
     /// The patterns of the files that moved to git-lfs.
     pub patterns: Vec<String>,
     /// The number of rewritten commits.
     pub commits: usize,
     /// Whether the migration set up git-lfs.
     pub set_up: bool,
-    /// Whether another checkout made the migration and will publish it.
-    pub is_followed: bool,
     /// The number of files in HEAD that moved to git-lfs.
     pub files: usize,
-    /// The time when the remote had all of it, RFC 3339 UTC.
-    pub published_at: Option<String>,
-}
-
-/// A ref of a remote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RemoteRef {
-    /// Its full name.
-    pub name: RefName,
-    /// The id it had.
-    pub id: Oid,
 }
 
 impl Journal {

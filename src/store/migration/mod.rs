@@ -16,17 +16,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::git::object::NewCommit;
-use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
+use crate::git::refs::ReflogReason;
+use crate::git::{Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
-use super::refs::ref_names;
+use super::refs::{own_refs, ref_names};
 use crate::store::lock::wait::WaitLimit;
 
 pub use object_map::ObjectMap;
-pub use published_migrations::{explain, published_by_desks, was_undone};
+pub use published_migrations::explain;
 
 /// The format that this version reads and writes.
 pub const FORMAT: u32 = 1;
@@ -147,14 +148,13 @@ pub struct Recorded {
     pub map: ObjectMap,
 }
 
-/// Reads the migrations that one commit of `refs/colony/migrations` holds and another, if any, does not,
-/// oldest first.
-pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorded>> {
+/// Reads the migrations that this repository knows, oldest first.
+pub fn recorded(repo: &Repo) -> Result<Vec<Recorded>> {
     let broken = || "cannot read the record of a migration".to_owned();
-    let known = repo.tree_of(known)?;
+    let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
     let mut found = Vec::new();
-    for (name, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
-        if !entry.is_directory() || repo.tree_in(known, &name.to_string())?.is_some() {
+    for (_, entry) in repo.entries_of(repo.tree_of(tip)?)? {
+        if !entry.is_directory() {
             continue;
         }
         let Some(blob) = repo.entry_in(entry.id, ABOUT)? else {
@@ -225,7 +225,7 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
         Code::HistoryRewritten,
         format!("{what} is from before history was rewritten for git-lfs"),
     )
-    .hint("git colony lfs migrate   # rewrites the old branches here, with own commits"))
+    .hint(format!("git colony merge {}   # rewrites its commits, and merges them", tip.short())))
 }
 
 /// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. Unreadable ones are
@@ -294,13 +294,45 @@ fn is_map(text: &[u8], hex_len: usize) -> bool {
     })
 }
 
-/// Reads the migrations that this repository knows; empty where it knows none, or where git has removed them.
+/// Reads the migrations that this repository knows, and the commits that were rewritten since; empty where it
+/// knows none, or where git has removed them.
 pub fn known(repo: &Repo) -> Result<ObjectMap> {
-    let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    match tip.filter(|commit| !repo.is_gone(*commit)) {
-        Some(commit) => load(repo, commit),
-        None => Ok(ObjectMap::default()),
+    let mut all = match standing(repo, ref_names::MIGRATIONS)? {
+        Some(commit) => load(repo, commit)?,
+        None => return Ok(ObjectMap::default()),
+    };
+    if let Some(commit) = standing(repo, ref_names::REWRITTEN)? {
+        all.extend(load(repo, commit)?);
     }
+    Ok(all)
+}
+
+fn standing(repo: &Repo, name: &str) -> Result<Option<Oid>> {
+    let tip = repo.find_ref(&RefName::from(name))?;
+    Ok(tip.filter(|commit| !repo.is_gone(*commit)))
+}
+
+/// Adds commits that a merge has rewritten since a migration.
+pub fn add_rewritten(session: &Session, map: ObjectMap) -> Result<()> {
+    let repo = &session.repo;
+    let name = RefName::from(ref_names::REWRITTEN);
+    let old = repo.find_ref(&name)?;
+    let mut all = match standing(repo, ref_names::REWRITTEN)? {
+        Some(commit) => load(repo, commit)?,
+        None => ObjectMap::default(),
+    };
+    all.extend(map);
+    let who = session.record_signature();
+    let path = RepoPath::from(format!("rewritten/{MAP}").as_str());
+    let entry = TreeEntry::file(repo.write_blob(&all.write())?);
+    let new = repo.write_commit(NewCommit {
+        tree: repo.edit_tree(repo.empty_tree(), [(&path, Some(entry))])?,
+        parents: Vec::new(),
+        signature: &who,
+        message: format!("merge: {} rewritten commits", all.len()),
+    })?;
+    let why = ReflogReason { text: "colony: merge", who: &who, operation: "merge" };
+    own_refs::move_refs(session, &[RefChange { name, old, new: Some(new) }], &why)
 }
 
 /// Resolves a revision that was recorded at some time, for example in a file: a commit from before a

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::git::{Oid, Repo};
 
 /// The map from old to new commits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectMap {
     ids: HashMap<Oid, Oid>,
     hex_len: usize,
@@ -53,15 +53,15 @@ impl ObjectMap {
         ids.next().is_none().then_some(*found)
     }
 
+    /// Adds another map.
+    pub fn extend(&mut self, other: ObjectMap) {
+        self.hex_len = self.hex_len.max(other.hex_len);
+        self.ids.extend(other.ids);
+    }
+
     /// Records the new id of a commit.
     pub fn insert(&mut self, old: Oid, new: Oid) {
         self.ids.insert(old, new);
-    }
-
-    /// Adds another map in the other direction: the old id of each commit.
-    pub fn insert_inverse(&mut self, other: &ObjectMap) {
-        let pairs = other.ids.iter().map(|(old, new)| (*new, *old));
-        self.ids.extend(pairs);
     }
 
     /// Removes a commit, and returns its new id.

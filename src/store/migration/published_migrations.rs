@@ -1,16 +1,16 @@
 //! The migrations that a clone of ours learns from its hub, before any remote has them.
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
-use super::migration_journal::Journal;
 use super::{is_old, load};
 
 /// Returns the migrations that checkouts of the user have published in the hub, for a clone of ours: for the
 /// clone, the checkout decides which history is valid.
-pub fn published_by_desks(repo: &Repo) -> Result<Vec<Oid>> {
+fn published_by_desks(repo: &Repo) -> Result<Vec<Oid>> {
     let is_clone = |member: Membership| member.role != Role::Desk;
     if !Membership::find(repo)?.is_some_and(is_clone) {
         return Ok(Vec::new());
@@ -37,27 +37,9 @@ fn published(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(told.collect())
 }
 
-/// Returns `true` if this clone followed a migration that no checkout publishes any more: it never reached a
-/// remote, and the checkout that made it has undone it.
-pub fn was_undone(repo: &Repo) -> Result<bool> {
-    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
-    if !journal.is_some_and(|journal| journal.is_followed && journal.published_at.is_none()) {
-        return Ok(false);
-    }
-    let own = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    Ok(!published(repo)?.into_iter().any(|id| Some(id) == own))
-}
-
 /// Rewrites a refusal where the branch checked out in a clone of ours is from before a migration in its hub:
 /// that is the cause.
 pub fn explain(repo: &Repo, error: Error) -> Error {
-    if was_undone(repo).unwrap_or(false) {
-        return Error::new(
-            Code::HistoryRewritten,
-            "the migration to git-lfs that this clone followed was undone in the checkout that made it",
-        )
-        .hint("git colony lfs migrate --abort   # undoes it here as well");
-    }
     let is_before = || -> Result<bool> {
         let Some(tip) = repo.head()?.commit() else {
             return Ok(false);
@@ -77,5 +59,13 @@ pub fn explain(repo: &Repo, error: Error) -> Error {
         Code::HistoryRewritten,
         "history was rewritten for git-lfs since this clone was made",
     )
-    .hint("git colony lfs migrate   # follows it, and rewrites own commits")
+    .hint(take_along(repo))
+}
+
+/// Returns the line that takes the work of an outdated clone along.
+fn take_along(repo: &Repo) -> String {
+    let member = Membership::find(repo).ok().flatten();
+    let agent = member.and_then(|member| member.agent).unwrap_or_else(|| "NAME".to_owned());
+    let agent = shell_word(&agent);
+    format!("git colony merge {agent}   # in the checkout: rewrites its work; then a new clone")
 }

@@ -254,12 +254,8 @@ impl<'a> Operation<'a> {
         Ok(Done { op: Some(record.op), record, late })
     }
 
-    /// Refuses a plan of an agent that moves a protected branch. A migration moves all branches, and those of a
-    /// clone that follows it.
+    /// Refuses a plan of an agent that moves a protected branch.
     fn refuse_protected(&self, plan: &Plan) -> Result<()> {
-        if matches!(self.intent.kind, Kind::LfsMigrate | Kind::LfsMigrateAbort) {
-            return Ok(());
-        }
         let moved = plan.refs.iter().filter(|change| change.old != change.new);
         protected_branches::require(self.session, moved.map(|change| &change.name))
     }

@@ -111,19 +111,10 @@ impl Log {
     /// Returns for every operation whether it is undone.
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
         let stacks = self.stacks();
-        let closed = stacks.closed.iter().flat_map(|closed| &closed.done);
-        let standing: BTreeSet<_> =
-            stacks.done.iter().chain(closed).map(|top| self.origin(*top)).collect();
+        let standing: BTreeSet<_> = stacks.done.iter().map(|top| self.origin(*top)).collect();
         let changing = self.entries.iter().filter(|e| e.record.inverts.is_none());
         let ids = changing.map(|entry| entry.record.op);
         ids.map(|id| (id, !standing.contains(&id))).collect()
-    }
-
-    /// Returns the migration that keeps undo from an operation: one that is not undone and came later.
-    pub fn closed_by(&self, id: OperationId) -> Option<OperationId> {
-        let is_in = |closed: &Closed| closed.done.iter().any(|top| self.origin(*top) == id);
-        let stacks = self.stacks();
-        stacks.closed.iter().find(|closed| is_in(closed)).map(|closed| closed.by)
     }
 
     /// Returns the newest entry with a state worth restoring.
@@ -145,7 +136,7 @@ impl Log {
 
     /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
-        let (mut done, mut undone, mut closed) = (Vec::new(), Vec::new(), Vec::<Closed>::new());
+        let (mut done, mut undone) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -156,19 +147,6 @@ impl Log {
                 Kind::Redo => {
                     undone.pop();
                     done.push(entry.record.op);
-                }
-                // Earlier operations are of a history that is gone until the migration is undone.
-                Kind::LfsMigrate => {
-                    closed.push(Closed {
-                        by: entry.record.op,
-                        done: std::mem::take(&mut done),
-                        undone: std::mem::take(&mut undone),
-                    });
-                    done.push(entry.record.op);
-                }
-                Kind::LfsMigrateAbort => {
-                    let open = closed.pop();
-                    (done, undone) = open.map(|it| (it.done, it.undone)).unwrap_or_default();
                 }
                 Kind::Checkpoint
                 | Kind::Tag
@@ -192,6 +170,7 @@ impl Log {
                 | Kind::Projects
                 | Kind::Map
                 | Kind::Unmap
+                | Kind::LfsMigrate
                 | Kind::Catalog
                 | Kind::External => {
                     done.push(entry.record.op);
@@ -199,7 +178,7 @@ impl Log {
                 }
             }
         }
-        Stacks { done, undone, closed }
+        Stacks { done, undone }
     }
 }
 
@@ -209,17 +188,6 @@ struct Stacks {
     /// The operations that can be undone, newest last.
     done: Vec<OperationId>,
     /// The undos that can be redone.
-    undone: Vec<OperationId>,
-    /// The operations that migrations closed, newest last.
-    closed: Vec<Closed>,
-}
-
-/// The operations that a migration put out of reach.
-#[derive(Debug)]
-struct Closed {
-    /// The migration.
-    by: OperationId,
-    done: Vec<OperationId>,
     undone: Vec<OperationId>,
 }
 

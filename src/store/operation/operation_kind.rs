@@ -39,8 +39,6 @@ pub enum Kind {
     ToolsNew,
     /// Rewrites history so that git-lfs stores the large files.
     LfsMigrate,
-    /// Undoes such a rewrite.
-    LfsMigrateAbort,
     /// Writes a key of a blackboard.
     BlackboardPut,
     /// Deletes a key of a blackboard.
@@ -85,7 +83,6 @@ impl Kind {
             Kind::Decide => "decide",
             Kind::ToolsNew => "tools-new",
             Kind::LfsMigrate => "lfs-migrate",
-            Kind::LfsMigrateAbort => "lfs-migrate-abort",
             Kind::BlackboardPut => "blackboard-put",
             Kind::BlackboardDelete => "blackboard-delete",
             Kind::Ingest => "ingest",

@@ -10,6 +10,7 @@ use crate::git::{Head, Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::store::record_format;
+use crate::store::refs::ref_names;
 
 use super::operation_kind::Kind;
 use super::state_files::{self, StateFile};
@@ -273,6 +274,11 @@ impl Record {
             && self.index.is_none()
             && self.files.is_empty()
             && self.state_files.is_empty()
+    }
+
+    /// Returns `true` for a migration to git-lfs, its undo and its redo.
+    pub fn moves_history(&self) -> bool {
+        self.refs.iter().any(|change| change.name == RefName::from(ref_names::MIGRATIONS))
     }
 
     fn commits(&self, repo: &Repo) -> Vec<Oid> {

@@ -56,12 +56,22 @@ pub const MIGRATION_JOURNAL: &str = "refs/colony-local/migration";
 /// Refs as they were before a migration: `<operation>/<name without refs/>`.
 pub const BACKUPS: &str = "refs/colony-local/backup/";
 
+/// The map of commits that a merge has rewritten since a migration; never pushed.
+pub const REWRITTEN: &str = "refs/colony-local/rewritten";
+
 /// Returns the backup of a ref from before a migration.
 pub fn backup(operation: OperationId, name: &RefName) -> RefName {
     let bytes = name.as_bytes();
     let rest = bytes.strip_prefix(b"refs/").unwrap_or(bytes);
     let folder = backups_of(operation);
     RefName::new([folder.as_bytes(), rest].concat())
+}
+
+/// Returns the ref that a backup is of.
+pub fn backed_up(backup: &RefName) -> Option<RefName> {
+    let below = backup.as_bytes().strip_prefix(BACKUPS.as_bytes())?;
+    let slash = below.iter().position(|&byte| byte == b'/')?;
+    Some(RefName::new([b"refs/", below.get(slash + 1..)?].concat()))
 }
 
 /// Returns the prefix of all backups of one migration.

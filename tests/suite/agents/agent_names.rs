@@ -104,7 +104,10 @@ fn a_copy_of_a_fork_does_not_hide_its_agent() {
     let desk = Sandbox::new();
     let one = agent(&desk, "one");
     commit(&one, "a.txt", "pushed\n");
-    one.git(&["push", "-q", "origin", "fork/one"]);
+    let refused = one.git_output(&["push", "-q", "origin", "fork/one"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("'publish with git colony checkpoint'"), "{said}");
+    one.git(&["push", "-q", &desk.root.display().to_string(), "fork/one"]);
     commit(&one, "a.txt", "newer\n");
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"].as_array().unwrap().len(), 1, "{fleet:#}");

@@ -253,6 +253,11 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
         assert!(!output.status.success(), "{said}");
         assert!(said.contains("'main' is protected"), "{said}");
     }
+    // An agent pushes only where a person has allowed it.
+    let output = clone.git_output(&["push", "-q", url, "HEAD:fork/ada"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no person has allowed agents to push"), "{said}");
+    desk.git(&["config", "colony.sync.origin.push", url]);
     assert!(clone.try_git(&["push", "-q", url, "HEAD:fork/ada"]));
     desk.colony(&["hooks", "install"]);
     assert!(desk.with_program().try_git(&["push", "-q", url, "main"]));

@@ -2,6 +2,7 @@
 
 mod bindings;
 mod imports;
+mod network;
 mod parameters;
 mod rooms;
 mod words;

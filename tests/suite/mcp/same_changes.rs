@@ -100,7 +100,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("session_note", r#"{"text":"words"}"#, "session note words"),
     ("session_end", "{}", "session end"),
     ("lfs_hydrate", r#"{"paths":["src"]}"#, "lfs hydrate src"),
-    ("lfs_migrate", r#"{"no_push":true}"#, "lfs migrate --no-push"),
+    ("lfs_migrate", r#"{"push":false}"#, "lfs migrate --no-push"),
 ];
 
 /// What needs a clone or another repository, whose paths and ids are in the answer, or answers with the state of a copy.

@@ -1,5 +1,6 @@
 //! Remotes: sync, consent, secrets that stay, credentials.
 
+mod consent_gate;
 mod credentials;
 pub(crate) mod credentials_leak;
 mod credentials_leak_in_clones;

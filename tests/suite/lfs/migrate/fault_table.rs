@@ -35,7 +35,7 @@
 //! - notes and checkpoints (attack 12): `every_ref_moves_to_a_history_with_pointers`,
 //!   `checkpoints_forks_and_what_they_say_are_in_the_new_history`, and what names commits `named_commits.rs`;
 //! - signatures and the reflog: `what_is_lost_is_said_beforehand`, and that they do not hold
-//!   `a_signature_becomes_invalid_and_is_valid_after_an_abort` here;
+//!   `a_signature_becomes_invalid_and_is_valid_after_an_undo` here;
 //! - pointers as content without git-lfs: `without_git_lfs_pointers_are_told_as_pointers`,
 //!   `a_missing_object_is_named_or_fetched`;
 //! - hooks that are there, `core.hooksPath`: `hooks_of_others_are_neither_replaced_nor_half_installed`,
@@ -77,7 +77,7 @@ fn configured_filters_without_git_lfs_stop_only_the_migration() {
         serde_json::from_str(&run.stdout).unwrap()
     };
     let before = sandbox.refs();
-    let refused = run(&["lfs", "migrate"]);
+    let refused = run(&["lfs", "migrate", "--push"]);
     assert_eq!(refused["code"], "lfs-not-installed", "{refused:#}");
     assert_eq!(sandbox.refs(), before);
     let status = run(&["status"]);
@@ -109,17 +109,17 @@ fn a_lost_race_uploads_nothing_and_keeps_the_old_state() {
     ]);
     at(&bare, &sandbox, &["update-ref", "refs/heads/main", &raced]);
     sandbox.git(&["fetch", "-q", "origin"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
+    assert_eq!(answer["push_error_code"], "left-behind", "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), raced);
     assert!(!bare.join("lfs/objects").exists());
-    let op = answer["op"].as_str().unwrap();
+    let op = "op-1";
     let kept = format!("refs/colony-local/backup/{op}/heads/main");
     assert_eq!(sandbox.git(&["rev-parse", &kept]), old);
 }
 
 #[test]
-fn a_signature_becomes_invalid_and_is_valid_after_an_abort() {
+fn a_signature_becomes_invalid_and_is_valid_after_an_undo() {
     let sandbox = grown();
     let raw = sandbox.git(&["cat-file", "commit", "main"]);
     let (head, message) = raw.split_once("\n\n").unwrap();
@@ -130,13 +130,13 @@ fn a_signature_becomes_invalid_and_is_valid_after_an_abort() {
     let file = sandbox.outside().join("signed").display().to_string();
     let id = sandbox.git(&["hash-object", "-t", "commit", "-w", &file]);
     sandbox.git(&["update-ref", "refs/heads/main", &id]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_ne!(sandbox.git(&["rev-parse", "main"]), id);
     // git-lfs keeps the header as it was, and it fits no more.
     assert!(!sandbox.try_git(&["verify-commit", "main"]));
     let shown = sandbox.git(&["log", "-1", "--format=%an %s", "main"]);
     assert_eq!(shown, "Ada patterns");
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(sandbox.git(&["rev-parse", "main"]), id);
     sandbox.check_invariants_of_git();
 }
@@ -144,7 +144,7 @@ fn a_signature_becomes_invalid_and_is_valid_after_an_abort() {
 #[test]
 fn a_push_without_the_hook_is_what_doctor_warns_of() {
     let (sandbox, _) = grown_with_origin();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let told = || sandbox.json(&["doctor"])["checks"].to_string();
     let warning = "a push would publish pointers without objects";
     assert!(!told().contains(warning), "{}", told());
@@ -155,7 +155,7 @@ fn a_push_without_the_hook_is_what_doctor_warns_of() {
 #[test]
 fn a_clone_without_the_objects_of_the_remote_names_them() {
     let (sandbox, bare) = grown_with_origin();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     fs::rename(bare.join("lfs"), bare.join("lfs-away")).unwrap();
     let url = format!("file://{}", bare.display());
     let outside = sandbox.at(sandbox.outside());
@@ -189,7 +189,7 @@ fn lines_that_git_warns_of_are_no_patterns() {
     let attributes = sandbox.read(".gitattributes");
     sandbox.write(".gitattributes", format!("!bad.txt filter=lfs\n{attributes}"));
     sandbox.git(&["commit", "-qam", "a line that git warns of"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     assert_eq!(answer["patterns"], serde_json::json!(["*.pdf", "*.bin"]), "{answer:#}");
     assert_eq!(sandbox.git(&["show", "main:text.txt"]), "text 3");
@@ -199,7 +199,7 @@ fn lines_that_git_warns_of_are_no_patterns() {
 #[test]
 fn a_clone_that_has_pointers_alone_finds_nothing_to_publish() {
     let (sandbox, bare) = grown_with_origin();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let place = sandbox.outside().join("new");
     let url = format!("file://{}", bare.display());
     sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
@@ -207,7 +207,7 @@ fn a_clone_that_has_pointers_alone_finds_nothing_to_publish() {
     clone.git(&["fetch", "-q", "origin", "side:side", "refs/notes/*:refs/notes/*"]);
     clone.colony(&["sync", "--fetch"]);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    let answer = clone.json(&["lfs", "migrate"]);
+    let answer = clone.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "up_to_date", "{answer:#}");
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert!(!clone.path(".git/lfs/objects").exists() || bare.join("lfs/objects").exists());

@@ -3,7 +3,7 @@
 
 use crate::support::Sandbox;
 
-use super::rewrite::{POINTER, at, with_origin};
+use super::rewrite::POINTER;
 
 /// A repository with a large file, one that is taken away again, and attributes that came later.
 fn with_attributes(attributes: &str) -> Sandbox {
@@ -61,7 +61,7 @@ fn files_that_are_taken_away_from_git_lfs_stay_what_they_are() {
     ] {
         let lines = format!("# large files\n{LARGE}\n{taken}");
         let sandbox = with_attributes(&lines);
-        sandbox.colony(&["lfs", "migrate"]);
+        sandbox.colony(&["lfs", "migrate", "--push"]);
         assert_eq!(attributes(&sandbox, "main"), lines);
         assert_eq!(attributes(&sandbox, "main~2"), format!("{LARGE}{taken}"));
         check(&sandbox);
@@ -74,7 +74,7 @@ fn attributes_of_a_directory_take_away_in_older_commits_too() {
     sandbox.write("text/.gitattributes", "*.bin !filter !diff !merge !text\n");
     sandbox.git(&["-c", "filter.lfs.clean=cat", "add", "-A"]);
     sandbox.git(&["commit", "-q", "--amend", "--no-edit"]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     check(&sandbox);
 }
 
@@ -84,7 +84,7 @@ fn lines_that_are_there_twice_stay() {
     let sandbox = with_attributes(&lines);
     sandbox.write("text/small.bin", "");
     sandbox.git(&["-c", "filter.lfs.clean=cat", "commit", "-qam", "empty"]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_eq!(attributes(&sandbox, "main"), format!("{lines}\n"));
     assert_eq!(attributes(&sandbox, "main~3"), LARGE);
     sandbox.check_invariants_of_git();
@@ -98,7 +98,7 @@ fn macros_are_followed() {
     let dry = sandbox.json(&["lfs", "migrate", "-n"]);
     assert_eq!(dry["patterns"], serde_json::json!(["*.bin"]), "{dry:#}");
     assert_eq!(dry["files"], 1, "{dry:#}");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert!(attributes(&sandbox, "main").starts_with(lines));
     check(&sandbox);
 }
@@ -107,28 +107,10 @@ fn macros_are_followed() {
 fn what_git_lfs_cannot_be_told_is_refused() {
     let sandbox = with_attributes("*.bin -filter\nmodel.bin filter=lfs diff=lfs merge=lfs -text\n");
     let before = (sandbox.refs(), sandbox.visible_state());
-    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate", "--push"]] {
         let answer = sandbox.json(args);
         assert_eq!(answer["code"], "unsupported", "{answer:#}");
         assert_eq!(answer["detail"]["pattern"], "model.bin", "{answer:#}");
         assert_eq!((sandbox.refs(), sandbox.visible_state()), before);
     }
-}
-
-#[test]
-fn a_clone_follows_what_was_taken_away() {
-    let sandbox = with_attributes(&format!("{LARGE}text/*.bin !filter !diff !merge\n"));
-    sandbox.git(&["branch", "side"]);
-    sandbox.git(&["tag", "light"]);
-    sandbox.git(&["tag", "-am", "annotated", "v1"]);
-    let bare = with_origin(&sandbox);
-    let place = sandbox.outside().join("old");
-    let url = format!("file://{}", bare.display());
-    sandbox.git(&["clone", "-q", &url, place.to_str().unwrap()]);
-    let old = sandbox.at(place);
-    sandbox.colony(&["lfs", "migrate"]);
-    let answer = old.json(&["lfs", "migrate"]);
-    assert_eq!(answer["status"], "followed", "{answer:#}");
-    let main = at(&bare, &sandbox, &["rev-parse", "main"]);
-    assert_eq!(old.git(&["rev-parse", "main"]), main);
 }

@@ -79,100 +79,82 @@ fn branches(sandbox: &Sandbox) -> String {
     sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"])
 }
 
-/// Refuses while a push lives; when that is ended as it is said, everything is what it was, also there.
-fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
+/// Refuses another migration while a push lives; when that is ended as the hint says, the next one publishes.
+fn waits_for_the_push(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
     let (sandbox, bare, [ours, theirs], gate) = published();
     at_hook(&gate, &sandbox, &bare);
-    gate.kill(&sandbox, &["lfs", "migrate"]);
+    gate.kill(&sandbox, &["lfs", "migrate", "--push"]);
     let new = branches(&sandbox);
     assert_ne!(new, ours);
-    for way in [&["--abort"][..], &["--continue"], &[]] {
-        let args = [&["--timeout", "0", "lfs", "migrate"], way].concat();
-        let refused = sandbox.json_apart(&args);
-        assert_eq!(refused["code"], "locked", "{refused:#}");
-        let said = refused["message"].as_str().unwrap();
-        assert!(said.contains("git push (process "), "{said}");
-        assert_eq!(branches(&sandbox), new);
-        assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
-    }
-    let refused = sandbox.json_apart(&["--timeout", "0", "lfs", "migrate", "--abort"]);
+    let again = ["--timeout", "0", "lfs", "migrate", "--push"];
+    let refused = sandbox.json_apart(&again);
+    assert_eq!(refused["code"], "locked", "{refused:#}");
+    let said = refused["message"].as_str().unwrap();
+    assert!(said.contains("git push (process "), "{said}");
+    assert_eq!(branches(&sandbox), new);
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.starts_with("kill "), "{hint}");
     let pasted = Command::new("sh").args(["-c", hint]).status().unwrap();
     assert!(pasted.success());
-    sandbox.json_apart(&["lfs", "migrate", "--abort"]);
-    assert_eq!(branches(&sandbox), ours);
-    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
-    assert!(!sandbox.path(".git/colony/migration-children").exists());
     fs::remove_file(bare.join("hooks/pre-receive")).ok();
+    sandbox.git(&["lfs", "update", "--force"]);
+    sandbox.json_apart(&["lfs", "migrate", "--push"]);
+    assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), sandbox.git(&["rev-parse", "main"]));
+    assert!(!sandbox.path(".git/colony/migration-children").exists());
     at(&bare, &sandbox, &["fsck", "--strict"]);
     sandbox.check_invariants_of_git();
 }
 
 #[test]
-fn a_push_waiting_at_the_server_is_ended_before_an_abort() {
-    is_taken_back_once_it_has_ended(|gate, _, bare| {
+fn a_push_waiting_at_the_server_is_ended_before_the_next() {
+    waits_for_the_push(|gate, _, bare| {
         gate.hook(&bare.join("hooks/pre-receive"), "");
     });
 }
 
 #[test]
-fn a_push_waiting_in_a_hook_is_ended_before_an_abort() {
-    is_taken_back_once_it_has_ended(|gate, sandbox, _| {
+fn a_push_waiting_in_a_hook_is_ended_before_the_next() {
+    waits_for_the_push(|gate, sandbox, _| {
         let rest = "git lfs pre-push \"$@\"\n";
         gate.hook(&sandbox.path(".git/hooks/pre-push"), rest);
     });
 }
 
 #[test]
-fn a_push_that_arrives_after_all_stops_the_abort() {
+fn a_push_that_arrives_after_all_is_found_by_the_next() {
     let (sandbox, bare, [_, theirs], gate) = published();
     gate.hook(&bare.join("hooks/pre-receive"), "");
-    gate.kill(&sandbox, &["lfs", "migrate"]);
+    gate.kill(&sandbox, &["lfs", "migrate", "--push"]);
     let new = branches(&sandbox);
-    let args = ["--json", "--timeout", "600", "lfs", "migrate", "--abort"];
-    let abort = start(&sandbox, &args);
+    let next = start(&sandbox, &["--json", "--timeout", "600", "lfs", "migrate", "--push"]);
     gate.open();
-    let refused = answer(abort);
-    assert_eq!(refused["code"], "published-commits", "{refused:#}");
+    let done = answer(next);
+    assert_eq!((&done["ok"], &done["pushed"]), (&true.into(), &true.into()), "{done:#}");
     assert_eq!(branches(&sandbox), new);
     assert_ne!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     let main = at(&bare, &sandbox, &["rev-parse", "main"]);
     assert_eq!(main, sandbox.git(&["rev-parse", "main"]));
-    fs::remove_file(bare.join("hooks/pre-receive")).unwrap();
-    sandbox.colony(&["lfs", "migrate", "--continue"]);
     sandbox.check_invariants_of_git();
 }
 
 #[test]
 fn a_rewrite_that_lives_on_is_ended_and_blocks_no_other_command() {
-    for way in ["--abort", "--continue"] {
-        let (sandbox, bare, [ours, theirs], gate) = published();
-        let script = format!(
-            "if [ \"$1\" = migrate ]; then {} fi",
-            gate.wait().trim_end().to_owned() + "; : > object-map; exit 1;",
-        );
-        gate.kill(&sandbox.stand_in("git-lfs", &script), &["lfs", "migrate"]);
-        let folder = sandbox.path(".git/colony/migration");
-        sandbox.write("new.txt", "new\n");
-        sandbox.colony(&["checkpoint", "--off-branch", "-m", "meanwhile"]);
-        assert!(folder.exists(), "somebody still writes there");
-        sandbox.remove("new.txt");
-        let done = sandbox.json_apart(&["lfs", "migrate", way]);
-        assert!(!folder.exists());
-        assert!(!sandbox.path(".git/colony/migration-children").exists());
-        let published = at(&bare, &sandbox, &["for-each-ref"]);
-        if way == "--continue" {
-            assert_eq!(done["status"], "migrated", "{done:#}");
-            assert_ne!(published, theirs);
-        } else {
-            assert_eq!(published, theirs);
-            let heads = |all: &str| {
-                let lines = all.lines().filter(|line| !line.contains("checkpoint"));
-                lines.map(str::to_owned).collect::<Vec<_>>()
-            };
-            assert_eq!(heads(&branches(&sandbox)), heads(&ours));
-        }
-        sandbox.check_invariants_of_git();
-    }
+    let (sandbox, bare, [_, theirs], gate) = published();
+    let script = format!(
+        "if [ \"$1\" = migrate ]; then {} fi",
+        gate.wait().trim_end().to_owned() + "; : > object-map; exit 1;",
+    );
+    gate.kill(&sandbox.stand_in("git-lfs", &script), &["lfs", "migrate", "--push"]);
+    let folder = sandbox.path(".git/colony/migration");
+    sandbox.write("new.txt", "new\n");
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "meanwhile"]);
+    assert!(folder.exists(), "a process still writes there");
+    sandbox.remove("new.txt");
+    let done = sandbox.json_apart(&["lfs", "migrate", "--push"]);
+    assert!(!folder.exists());
+    assert!(!sandbox.path(".git/colony/migration-children").exists());
+    assert_eq!(done["status"], "migrated", "{done:#}");
+    assert_ne!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    sandbox.check_invariants_of_git();
 }

@@ -58,7 +58,7 @@ fn decisions_name_the_new_commits_here_and_elsewhere() {
     assert_eq!(before.len(), 2, "{before:?}");
     assert_eq!(before[1].1, "reverted", "{before:?}");
     let record = sandbox.read("design/decisions/kept.json");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let within = |id: &str| {
         sandbox.git(&["merge-base", "--is-ancestor", id, "main"]);
         subject(id)
@@ -82,7 +82,7 @@ fn decisions_are_what_they_were_when_a_migration_is_taken_back() {
     let before = sandbox.json(&["decisions"]);
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     assert_ne!(sandbox.json(&["decisions"]), before);
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(sandbox.json(&["decisions"]), before);
 }
 
@@ -118,7 +118,7 @@ fn rows_of_the_map_stand_for_commits_of_the_new_history() {
     let frozen = sandbox.git(&["rev-parse", "HEAD"]);
     let before = commits(&sandbox.json(&["map", "preview"]));
     assert_eq!(before[2].1, frozen);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let id = |rev: &str| sandbox.git(&["rev-parse", rev]);
     let wanted = [("full", id("HEAD~3")), ("short", id("HEAD~3")), ("frozen", id("HEAD"))];
     let wanted: Vec<_> = wanted.map(|(name, id)| (name.to_owned(), id)).into();
@@ -136,7 +136,7 @@ fn mappings_are_of_the_new_history_and_keep_none_of_the_old() {
     let first = root(&sandbox);
     let shown = sandbox.json(&["scopes", "show", &format!("{first}:frozen")]);
     assert_eq!(shown["scope_id"], format!("{first}:frozen"), "{shown:#}");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let scope = format!("{}:frozen", root(&sandbox));
     let listed = sandbox.git(&["ls-tree", "-r", "--name-only", SCOPES]);
     assert!(!listed.contains(&first), "{listed}");
@@ -165,9 +165,9 @@ fn mappings_are_what_they_were_when_a_migration_is_taken_back() {
     let refs = || sandbox.git(&["for-each-ref", "refs/colony", "refs/colony-local/scopes"]);
     let (before, local) = (refs(), refs().contains("refs/colony-local/scopes/"));
     assert!(local, "{before}");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let moved = refs();
     assert!(before.lines().all(|line| !moved.contains(line)), "{moved}");
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(refs(), before);
 }

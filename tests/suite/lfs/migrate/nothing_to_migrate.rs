@@ -20,7 +20,7 @@ fn refs(sandbox: &Sandbox) -> String {
 fn nothing_to_do(sandbox: &Sandbox, bare: &Path) {
     let state = || (refs(sandbox), sandbox.visible_state());
     let (before, theirs) = (state(), at(bare, sandbox, &["for-each-ref"]));
-    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate", "--push"]] {
         let answer = sandbox.json(args);
         assert_eq!(answer["status"], "up_to_date", "{answer:#}");
         assert_eq!(answer["op"], Value::Null, "{answer:#}");
@@ -38,7 +38,7 @@ fn migrated() -> (Sandbox, std::path::PathBuf) {
     sandbox.colony(&["fork", "idea", "--no-switch"]);
     sandbox.git(&["push", "-q", "origin", "main", "refs/notes/*"]);
     sandbox.colony(&["sync", "--push"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     (sandbox, bare)
 }
@@ -75,7 +75,7 @@ fn notes_and_records_of_the_remote_are_no_history() {
     let (sandbox, _) = grown_with_origin();
     sandbox.git(&["push", "-q", "origin", "refs/notes/*"]);
     let notes = sandbox.git(&["rev-parse", "refs/notes/commits"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["commits"], 5, "{answer:#}");
     let name = sandbox.git(&["ls-tree", "--name-only", "refs/colony/migrations"]);
     let map = sandbox.git(&["show", &format!("refs/colony/migrations:{name}/map")]);
@@ -104,7 +104,7 @@ fn a_fork_that_came_to_the_remote_later_is_no_reason_elsewhere() {
         }
         let visible = ["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"];
         let before = clone.git(&visible);
-        for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+        for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate", "--push"]] {
             let answer = clone.json(args);
             assert_eq!(answer["status"], "up_to_date", "{answer:#}");
             assert_eq!(clone.git(&visible), before);
@@ -116,13 +116,13 @@ fn a_fork_that_came_to_the_remote_later_is_no_reason_elsewhere() {
 }
 
 #[test]
-fn each_migration_without_a_remote_is_done_and_can_be_aborted() {
+fn each_migration_without_a_remote_can_be_undone() {
     let sandbox = grown();
     let visible = || sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/colony"]);
     let before = visible();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let first = visible();
-    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate", "--push"]] {
         let answer = sandbox.json(args);
         assert_eq!(answer["status"], "up_to_date", "{answer:#}");
         assert_eq!(visible(), first);
@@ -132,14 +132,14 @@ fn each_migration_without_a_remote_is_done_and_can_be_aborted() {
     sandbox.write(".gitattributes", attributes + more);
     sandbox.colony(&["commit", "-m", "texts as well", ".gitattributes"]);
     let between = visible();
-    let second = sandbox.json(&["lfs", "migrate"]);
+    let second = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(second["status"], "migrated", "{second:#}");
     let pointer = sandbox.git(&["show", "main~1:text.txt"]);
     assert!(pointer.starts_with(POINTER), "{pointer}");
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(visible(), between);
     sandbox.colony(&["undo"]);
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(visible(), before);
     sandbox.check_invariants_of_git();
 }
@@ -162,7 +162,7 @@ fn a_file_that_is_whole_in_the_new_history_is_migrated_alone() {
     sandbox.git(&["commit", "-qm", "whole"]);
     let dry = sandbox.json(&["lfs", "migrate", "-n"]);
     assert_eq!(dry["status"], "migrated", "{dry:#}");
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     assert_eq!(answer["commits"], 1, "{answer:#}");
     assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before);

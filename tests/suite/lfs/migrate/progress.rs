@@ -58,7 +58,7 @@ fn progress_counts_commits_rewritten_and_bytes_uploaded() {
     let last = commits.last().cloned();
     assert_eq!(last, Some(("rewrite history".to_owned(), all, all)));
     assert_eq!(bytes, []);
-    let (commits, bytes) = told(&sandbox, &["lfs", "migrate", "--continue"]);
+    let (commits, bytes) = told(&sandbox, &["lfs", "migrate", "--push"]);
     assert_eq!(commits, []);
     let (what, done, total) = bytes.last().cloned().unwrap();
     assert!(what.ends_with(" of 6"), "{what}");
@@ -68,7 +68,7 @@ fn progress_counts_commits_rewritten_and_bytes_uploaded() {
 #[test]
 fn who_does_not_look_on_is_not_told() {
     let sandbox = grown();
-    let run = sandbox.run(&["lfs", "migrate"]);
+    let run = sandbox.run(&["lfs", "migrate", "--push"]);
     assert!(!run.stderr.contains("commits:"), "{}", run.stderr);
 }
 
@@ -128,7 +128,7 @@ fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
     };
     let (state, before) = (sandbox.visible_state(), hooks());
     let all = sandbox.git(&["for-each-ref"]);
-    let (code, answer) = hanging.stop(&["--json", "lfs", "migrate"]);
+    let (code, answer) = hanging.stop(&["--json", "lfs", "migrate", "--push"]);
     assert_eq!(code, Some(130));
     assert_eq!(answer["code"], "interrupted", "{answer:#}");
     assert_eq!(sandbox.visible_state(), state);
@@ -136,21 +136,20 @@ fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
     assert_eq!(sandbox.read(".git/config"), config);
     assert_eq!(hooks(), before);
     assert!(!sandbox.path(".git/colony/migration").exists());
-    assert_eq!(sandbox.error(&["lfs", "migrate", "--continue"]), "nothing-to-resolve");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     sandbox.check_invariants_of_git();
 }
 
 #[test]
-fn a_stopped_upload_leaves_origin_and_can_continue_or_abort() {
-    for way in ["--continue", "--abort"] {
+fn a_stopped_upload_leaves_origin_and_can_go_on_or_be_undone() {
+    for way in [&["lfs", "migrate", "--push"][..], &["undo"]] {
         let (sandbox, bare) = grown_with_origin();
         sandbox.git(&["lfs", "install", "--local"]);
         let before = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]);
         let hanging = Hanging::in_command(sandbox, "push");
         let sandbox = &hanging.sandbox;
         let theirs = at(&bare, sandbox, &["for-each-ref"]);
-        let (code, answer) = hanging.stop(&["--json", "lfs", "migrate"]);
+        let (code, answer) = hanging.stop(&["--json", "lfs", "migrate", "--push"]);
         assert_eq!(code, Some(130));
         assert_eq!(answer["code"], "interrupted", "{answer:#}");
         let said = answer["message"].as_str().unwrap();
@@ -158,9 +157,9 @@ fn a_stopped_upload_leaves_origin_and_can_continue_or_abort() {
         assert_eq!(at(&bare, sandbox, &["for-each-ref"]), theirs);
         let pointer = sandbox.git(&["show", "main:paper.pdf"]);
         assert!(pointer.starts_with(POINTER), "{pointer}");
-        sandbox.colony(&["lfs", "migrate", way]);
+        sandbox.colony(way);
         let now = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]);
-        assert_eq!(now == before, way == "--abort");
+        assert_eq!(now == before, way == ["undo"]);
         let pushed = at(&bare, sandbox, &["rev-parse", "main"]);
         assert_eq!(pushed, sandbox.git(&["rev-parse", "main"]));
         sandbox.check_invariants_of_git();

@@ -44,7 +44,7 @@ impl Watched {
     }
 
     fn migrate(&self, args: &[&str]) -> Run {
-        self.view.run(&[&["lfs", "migrate"], args].concat())
+        self.view.run(&[&["lfs", "migrate", "--push"], args].concat())
     }
 
     /// How git-lfs was called to upload, and what hooks were told, in this order.
@@ -126,7 +126,7 @@ fn status_tells_of_a_migration_until_it_is_published() {
     assert!(!told("migration"));
     watched.sandbox.colony(&["lfs", "migrate", "--no-push"]);
     assert!(told("migration"));
-    watched.sandbox.colony(&["lfs", "migrate", "--continue"]);
+    watched.sandbox.colony(&["lfs", "migrate", "--push"]);
     assert!(!told("migration"));
 }
 
@@ -153,11 +153,11 @@ fn objects_that_only_the_server_has_do_not_stop_a_publication() {
     fs::create_dir_all(served.join("lfs")).unwrap();
     let away = sandbox.outside().join("away");
     fs::rename(sandbox.path(&here), &away).unwrap();
-    let answer = sandbox.json(&["lfs", "migrate", "--continue"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["push_error_code"], "lfs-missing", "{answer:#}");
     assert_eq!(at(&path, sandbox, &["for-each-ref"]), theirs);
     fs::rename(&away, served.join("lfs").join(oid)).unwrap();
-    let run = watched.migrate(&["--continue"]);
+    let run = watched.migrate(&[]);
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     let told = watched.told();
     let walks = told.iter().filter(|line| *line == "push --all spared=");

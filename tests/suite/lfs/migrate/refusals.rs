@@ -27,14 +27,14 @@ fn refused(sandbox: &Sandbox, code: &str) -> Value {
     let dry = sandbox.json(&["lfs", "migrate", "-n"]);
     assert!(dry["code"] == code || dry["ok"] == true, "{dry:#}");
     assert_eq!(everything(sandbox), before);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["code"], code, "{answer:#}");
     assert_eq!(everything(sandbox), before);
     answer
 }
 
 fn migrated(sandbox: &Sandbox) {
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     sandbox.check_invariants_of_git();
 }
@@ -68,7 +68,7 @@ fn a_history_that_is_not_all_here_is_not_rewritten() {
         sandbox.at(bare.clone()).git(&["config", "uploadpack.allowFilter", "true"]);
         let clone = incomplete(&sandbox, &bare, how);
         let before = clone.git(&["for-each-ref"]);
-        let answer = clone.json(&["lfs", "migrate"]);
+        let answer = clone.json(&["lfs", "migrate", "--push"]);
         assert_eq!(answer["code"], "unsupported", "{answer:#}");
         assert!(answer["message"].as_str().unwrap().contains(what), "{answer:#}");
         assert_eq!(clone.git(&["for-each-ref"]), before);
@@ -80,7 +80,7 @@ fn a_history_that_is_not_all_here_is_not_rewritten() {
 fn a_shallow_clone_can_be_migrated_as_the_hint_says() {
     let (sandbox, bare) = grown_with_origin();
     let clone = incomplete(&sandbox, &bare, "--depth=1");
-    let answer = clone.json(&["lfs", "migrate"]);
+    let answer = clone.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["hint"], "git fetch --unshallow", "{answer:#}");
     clone.git(&["fetch", "-q", "--unshallow"]);
     clone.git(&["fetch", "-q", "origin", "refs/heads/side:refs/heads/side", "--tags"]);
@@ -101,9 +101,9 @@ fn without_git_lfs_nothing_is_begun() {
     }
     let before = everything(&sandbox);
     for args in [
-        &["--json", "lfs", "migrate"][..],
+        &["--json", "lfs", "migrate", "--push"][..],
         &["--json", "lfs", "migrate", "-n"],
-        &["--json", "init", "--migrate-existing-to-lfs"],
+        &["--json", "init", "--push", "--migrate-existing-to-lfs"],
     ] {
         let mut world = sandbox.world();
         world.variables.insert("PATH".into(), bin.clone().into_os_string());
@@ -142,7 +142,7 @@ fn a_hook_of_somebody_is_no_obstacle_beside_ours() {
     let answer = refused(&sandbox, "hooks-in-the-way");
     assert!(answer["hint"].as_str().unwrap().contains("hooks install"), "{answer:#}");
     sandbox.colony(&["hooks", "install"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert!(ran.exists());
     let pointer = sandbox.at(bare).git(&["show", "main:paper.pdf"]);
@@ -154,7 +154,7 @@ fn a_bare_repository_has_nothing_to_migrate_in() {
     let sandbox = grown();
     let bare = sandbox.at(with_origin(&sandbox));
     let before = bare.git(&["for-each-ref"]);
-    assert_eq!(bare.error(&["lfs", "migrate"]), "bare-repository");
+    assert_eq!(bare.error(&["lfs", "migrate", "--push"]), "bare-repository");
     assert_eq!(bare.git(&["for-each-ref"]), before);
 }
 
@@ -165,7 +165,7 @@ fn from_a_linked_worktree_the_others_count() {
     sandbox.git(&["worktree", "add", "-q", &place.display().to_string(), "side"]);
     let before = sandbox.git(&["for-each-ref"]);
     let linked = sandbox.at(place.clone());
-    assert_eq!(linked.error(&["lfs", "migrate"]), "left-behind");
+    assert_eq!(linked.error(&["lfs", "migrate", "--push"]), "left-behind");
     assert_eq!(sandbox.git(&["for-each-ref"]), before);
     refused(&sandbox, "left-behind");
     // Its files are gone, and git still counts it until it is told.

@@ -12,16 +12,14 @@ fn the_files_of_head_that_move_to_git_lfs_are_counted() {
     assert_eq!(dry["files"], 2, "{dry:#}");
     let real = sandbox.json(&["lfs", "migrate", "--no-push"]);
     assert_eq!(real["files"], 2, "{real:#}");
-    let went_on = sandbox.json(&["lfs", "migrate", "--continue"]);
-    assert_eq!(went_on["files"], 2, "{went_on:#}");
-    assert_eq!(sandbox.json(&["lfs", "migrate"])["files"], 0);
+    assert_eq!(sandbox.json(&["lfs", "migrate", "--push"])["files"], 0);
 }
 
 #[test]
 fn who_wants_to_hear_nothing_hears_nothing() {
     let said = |flags: &[&str]| {
         let sandbox = grown();
-        let run = sandbox.run(&[flags, &["lfs", "migrate"]].concat());
+        let run = sandbox.run(&[flags, &["lfs", "migrate", "--push"]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
         run.stderr
     };
@@ -37,9 +35,9 @@ fn no_file_looks_modified_after_a_migration_was_taken_back() {
     sandbox.write("lit/.gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.git(&["add", "lit"]);
     sandbox.git(&["commit", "-qm", "attributes of a directory"]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert!(sandbox.read(".gitattributes").contains("lit/"));
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(sandbox.git_any(&["diff-files", "--name-only"]), "");
     assert_eq!(sandbox.git_any(&["diff-index", "--name-only", "HEAD"]), "");
     sandbox.check_invariants_of_git();
@@ -63,17 +61,17 @@ fn a_dry_run_of_init_tells_of_the_migration() {
     for words in [
         "would commit 4 files",
         "would rewrite the history of 5 refs; 2 files of HEAD would go to git-lfs",
-        "would publish it on origin",
+        "a push would replace main on origin (file://",
         "attention: every commit that is rewritten gets another id",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert!(!told.contains("stay as they are"), "{told}");
-    let kept = sandbox.json(&["init", "-n", "--migrate-existing-to-lfs", "--no-push"]);
-    let outlook = kept["would_migrate"].to_string();
-    assert!(outlook.contains("would rewrite") && !outlook.contains("publish it"), "{outlook}");
+    let pushed = sandbox.json(&["init", "-n", "--migrate-existing-to-lfs", "--push"]);
+    let outlook = pushed["would_migrate"].to_string();
+    assert!(outlook.contains("\"would replace main on origin"), "{outlook}");
     assert_eq!((sandbox.refs(), sandbox.visible_state()), before);
-    sandbox.colony(&["init", "--migrate-existing-to-lfs"]);
+    sandbox.colony(&["init", "--push", "--migrate-existing-to-lfs"]);
     let again = sandbox.json(&["init", "-n", "--migrate-existing-to-lfs"]);
     assert_eq!(again["would_migrate"], serde_json::json!(["git-lfs has every large file already"]));
 }
@@ -90,7 +88,7 @@ fn a_clone_of_a_colony_begins_at_what_its_commit_has_become() {
     // Who has a clone from before has the old history, too.
     let before = outside.json(&["clone", "--read-only", "--scope", "before"]);
     assert_eq!(before["commit"], noted, "{before:#}");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let after = outside.json(&["clone", "--agent", "ada"]);
     assert_eq!(after["commit"], sandbox.git(&["rev-parse", "main~1"]), "{after:#}");
     let ada = elsewhere.at(after["path"].as_str().unwrap().into());
@@ -105,7 +103,7 @@ fn taking_out_what_keeps_large_files_says_so_beforehand() {
     sandbox.write("paper.pdf", "beside\n");
     sandbox.colony(&["checkpoint", "-m", "beside", "--off-branch"]);
     sandbox.git(&["checkout", "-q", "--", "paper.pdf"]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let line = "from 'git lfs prune'";
     let dry = sandbox.json(&["deinit", "--purge", "-n"]);
     assert!(dry["removed"].to_string().contains(line), "{dry:#}");

@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 use crate::support::fixture::Fixture;
 use crate::support::git_server::{GitServer, Manner, Wire};
 
-use super::in_progress::{hint_of, paste};
+use super::in_progress::paste;
 
 pub(crate) const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
 
@@ -87,7 +87,7 @@ fn every_ref_moves_to_a_history_with_pointers() {
     let files = sandbox.worktree();
     let (old_main, old_side) =
         (sandbox.git(&["rev-parse", "main"]), sandbox.git(&["rev-parse", "side"]));
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     assert_eq!(answer["head"], sandbox.git(&["rev-parse", "HEAD"]));
     assert_eq!(answer["commits"], 5);
@@ -115,39 +115,38 @@ fn every_ref_moves_to_a_history_with_pointers() {
 }
 
 #[test]
-fn abort_brings_every_ref_back_and_the_index_with_its_times() {
+fn undo_brings_every_ref_back_and_the_index_with_its_times() {
     let sandbox = grown();
     let (before, state) = (refs(&sandbox), sandbox.visible_state());
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_ne!(refs(&sandbox), before);
-    let answer = sandbox.json(&["lfs", "migrate", "--abort"]);
-    assert_eq!(answer["status"], "aborted", "{answer:#}");
+    sandbox.colony(&["undo"]);
     assert_eq!(refs(&sandbox), before);
     assert_eq!(sandbox.visible_state(), state);
-    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
+    assert_eq!(sandbox.error(&["undo"]), "nothing-to-undo");
     // And once more, to the same ids.
-    let first = sandbox.json(&["lfs", "migrate"]);
+    let first = sandbox.json(&["lfs", "migrate", "--push"]);
     let head = first["head"].clone();
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
-    assert_eq!(sandbox.json(&["lfs", "migrate"])["head"], head);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.json(&["lfs", "migrate", "--push"])["head"], head);
     sandbox.check_invariants_of_git();
 }
 
 #[test]
 fn wherever_it_dies_it_can_be_continued_or_taken_back() {
     for step in STEPS {
-        for way in ["--continue", "--abort"] {
+        for way in [&["lfs", "migrate"][..], &["undo"]] {
             let sandbox = grown();
             sandbox.git(&["lfs", "install", "--local"]);
             let (before, state) = (refs(&sandbox), sandbox.visible_state());
             let mut world = sandbox.world();
             world.die_at = Some(step);
-            assert_eq!(sandbox.run_in(world, &["lfs", "migrate"]).code, 128, "{step}");
-            let answer = sandbox.json(&["lfs", "migrate", way]);
-            if way == "--abort" {
+            assert_eq!(sandbox.run_in(world, &["lfs", "migrate", "--push"]).code, 128, "{step}");
+            let answer = sandbox.json(way);
+            if way == ["undo"] {
                 // Before the commit point nothing was under way.
                 let code = &answer["code"];
-                assert!(answer["ok"] == true || *code == "nothing-to-resolve", "{answer:#}");
+                assert!(answer["ok"] == true || *code == "nothing-to-undo", "{answer:#}");
                 assert_eq!(refs(&sandbox), before, "{step}");
                 assert_eq!(sandbox.visible_state(), state, "{step}");
             } else {
@@ -169,7 +168,7 @@ fn refused(prepare: &dyn Fn(&Sandbox), code: &str, named: &str) {
     prepare(&sandbox);
     let state = (refs(&sandbox), sandbox.visible_state());
     let config = sandbox.read(".git/config");
-    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
+    for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate", "--push"]] {
         let answer = sandbox.json(args);
         assert_eq!(answer["code"], code, "{answer:#}");
         let message = answer["message"].as_str().unwrap();
@@ -202,20 +201,6 @@ fn edits_that_would_be_lost_are_refused_before_anything_changes() {
 }
 
 #[test]
-fn what_the_remote_alone_has_is_refused_before_anything_changes() {
-    let branch = |s: &Sandbox| {
-        s.git(&["push", "-q", "origin", "main:refs/heads/only-there"]);
-    };
-    refused(&branch, "left-behind", "only-there");
-    let commits = |s: &Sandbox| {
-        s.git(&["commit", "-qm", "elsewhere", "--allow-empty"]);
-        s.git(&["push", "-q", "origin", "main"]);
-        s.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    };
-    refused(&commits, "left-behind", "main");
-}
-
-#[test]
 fn what_git_lfs_could_not_do_is_refused_before_anything_changes() {
     let patterns = |s: &Sandbox| {
         s.write(".gitattributes", "*.txt text\n");
@@ -232,60 +217,14 @@ fn what_git_lfs_could_not_do_is_refused_before_anything_changes() {
 #[test]
 fn everything_that_stands_in_the_way_is_named_at_once() {
     let (sandbox, _) = grown_with_origin();
-    sandbox.git(&["push", "-q", "origin", "main:refs/heads/only-there"]);
+    let place = sandbox.outside().join("linked").display().to_string();
+    sandbox.git(&["worktree", "add", "-q", &place, "side"]);
     sandbox.write("text.txt", "edited\n");
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["code"], "uncommitted-edits", "{answer:#}");
     let message = answer["message"].as_str().unwrap();
-    assert!(message.contains("only-there"), "{message}");
+    assert!(message.contains("linked"), "{message}");
     assert_eq!(answer["detail"]["others"][0]["code"], "left-behind");
-}
-
-#[test]
-fn what_was_before_it_is_not_called_undone() {
-    let sandbox = grown();
-    sandbox.write("text.txt", "kept\n");
-    sandbox.colony(&["checkpoint", "-m", "stands"]);
-    sandbox.colony(&["checkpoint", "-m", "taken back"]);
-    sandbox.colony(&["undo"]);
-    let migration = sandbox.json(&["lfs", "migrate"])["op"].clone();
-    sandbox.colony(&["checkpoint", "-m", "after"]);
-    let told = |summary: &str| {
-        let ops = sandbox.json(&["ops"])["ops"].clone();
-        let mut all = ops.as_array().unwrap().iter();
-        let op = all.find(|op| op["summary"].as_str().unwrap().contains(summary));
-        let op = op.unwrap_or_else(|| panic!("{ops:#}")).clone();
-        (op["undone"].clone(), op.get("closed_by").cloned())
-    };
-    assert_eq!(told("'stands'"), (false.into(), Some(migration)));
-    assert_eq!(told("'taken back'"), (true.into(), None));
-    assert_eq!(told("'after'"), (false.into(), None));
-    let text = sandbox.colony(&["ops"]);
-    assert_eq!(text.matches("(undone)").count(), 1, "{text}");
-    assert!(text.contains("undo cannot reach it"), "{text}");
-    sandbox.colony(&["undo"]);
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
-    assert_eq!(told("'stands'"), (false.into(), None));
-    assert_eq!(told("'taken back'"), (true.into(), None));
-}
-
-#[test]
-fn undo_does_not_go_back_behind_it() {
-    let sandbox = grown();
-    sandbox.write("text.txt", "kept\n");
-    sandbox.colony(&["checkpoint", "-m", "before"]);
-    sandbox.colony(&["lfs", "migrate"]);
-    let answer = sandbox.json(&["undo", "--force"]);
-    assert_eq!(answer["code"], "history-rewritten", "{answer:#}");
-    sandbox.write("text.txt", "after\n");
-    sandbox.colony(&["checkpoint", "-m", "after"]);
-    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "external-change");
-    sandbox.colony(&["undo"]);
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
-    // The log is open again.
-    sandbox.colony(&["undo"]);
-    assert!(!sandbox.path(".git/colony/migration").exists());
-    sandbox.check_invariants_of_git();
 }
 
 #[test]
@@ -293,7 +232,7 @@ fn objects_kept_by_a_migration_end_with_its_operation() {
     let sandbox = grown();
     sandbox.write("text.txt", "kept\n");
     sandbox.colony(&["checkpoint", "-m", "before"]);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let backups = || sandbox.git(&["for-each-ref", "refs/colony-local/backup"]);
     let count = backups().lines().count();
     let (before, later) = (refs(&sandbox), sandbox.world_at(91 * 24 * 60 * 60));
@@ -305,12 +244,10 @@ fn objects_kept_by_a_migration_end_with_its_operation() {
     assert_eq!(backups().lines().count(), count);
     assert_eq!(sandbox.run_in(later, &["ops", "prune"]).code, 0);
     assert_eq!(backups(), "");
-    let answer = sandbox.json(&["lfs", "migrate", "--abort"]);
-    assert_eq!(answer["code"], "nothing-to-undo", "{answer:#}");
-    assert!(answer["message"].as_str().unwrap().contains("was pruned"));
+    assert_eq!(sandbox.error(&["undo"]), "nothing-to-undo");
     let state = refs(&sandbox);
-    let went_on = sandbox.json(&["lfs", "migrate", "--continue"]);
-    assert_eq!(went_on["status"], "continued", "{went_on:#}");
+    let again = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(again["status"], "up_to_date", "{again:#}");
     assert_eq!(refs(&sandbox), state);
     sandbox.check_invariants_of_git();
 }
@@ -318,7 +255,7 @@ fn objects_kept_by_a_migration_end_with_its_operation() {
 #[test]
 fn origin_gets_new_history_and_a_second_run_changes_nothing() {
     let (sandbox, bare) = grown_with_origin();
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(answer["push_error"], serde_json::Value::Null);
     for name in ["main", "side", "light", "v1"] {
@@ -340,10 +277,9 @@ fn origin_gets_new_history_and_a_second_run_changes_nothing() {
     clone.git(&["lfs", "pull"]);
     assert_eq!(fs::read_to_string(clone.path("paper.pdf")).unwrap(), "paper 3\n");
     let before = refs(&sandbox);
-    let again = sandbox.json(&["lfs", "migrate"]);
+    let again = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(again["status"], "up_to_date", "{again:#}");
     assert_eq!(refs(&sandbox), before);
-    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
     sandbox.check_invariants_of_git();
 }
 
@@ -370,18 +306,14 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
             sandbox.git(&["fetch", "-q", "origin"]);
         }
         let (theirs, mine) = (at(&bare, &sandbox, &["for-each-ref"]), refs(&sandbox));
-        let answer = sandbox.json(&["lfs", "migrate"]);
+        let answer = sandbox.json(&["lfs", "migrate", "--push"]);
         assert_eq!(answer["ok"], false, "{answer:#}");
-        assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
+        assert_eq!(answer["push_error_code"], "left-behind", "{answer:#}");
         assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
         assert_eq!(refs(&sandbox), mine);
         // The ways on that it names: what was raced is in the new history then.
         let (_, hint) = answer["push_error"].as_str().unwrap().split_once("hint: ").unwrap();
         paste(&sandbox, &sandbox.root, hint);
-        let refused = sandbox.json(&["lfs", "migrate"]);
-        paste(&sandbox, &sandbox.root, hint_of(&refused));
-        let answer = sandbox.json(&["lfs", "migrate"]);
-        assert_eq!(answer["pushed"], true, "{answer:#}");
         assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("raced"));
         sandbox.check_invariants_of_git();
     }
@@ -400,7 +332,7 @@ fn a_pusher_between_the_look_and_the_push_wins_as_well() {
         racer.path("").display()
     );
     sandbox.write(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &push, 1));
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["ok"], false, "{answer:#}");
     assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
     assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("raced"));
@@ -414,12 +346,12 @@ fn a_second_run_publishes_only_what_the_first_could_not() {
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(bare.join("hooks/pre-receive"), executable).unwrap();
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    let first = sandbox.json(&["lfs", "migrate"]);
+    let first = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!((&first["ok"], &first["status"]), (&false.into(), &"migrated".into()));
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     fs::remove_file(bare.join("hooks/pre-receive")).unwrap();
     let heads = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"]);
-    let second = sandbox.json(&["lfs", "migrate", "--continue"]);
+    let second = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(second["status"], "continued", "{second:#}");
     assert_eq!(second["pushed"], true, "{second:#}");
     assert_eq!(second["head"], first["head"]);
@@ -434,8 +366,8 @@ fn a_migration_by_plain_git_lfs_is_published_as_documented() {
     sandbox.git(&["lfs", "install", "--local"]);
     sandbox.git(&["lfs", "migrate", "import", "--include=*.pdf,*.bin", "--everything", "--yes"]);
     assert!(!sandbox.try_git(&["push", "-q", "origin", "main"]));
-    let answer = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(answer["status"], "up_to_date", "{answer:#}");
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
+    assert_eq!(answer["status"], "continued", "{answer:#}");
     assert_eq!(answer["pushed"], true, "{answer:#}");
     for name in ["main", "side", "v1"] {
         assert!(at(&bare, &sandbox, &["show", &format!("{name}:paper.pdf")]).starts_with(POINTER));
@@ -445,14 +377,14 @@ fn a_migration_by_plain_git_lfs_is_published_as_documented() {
 #[test]
 fn a_remote_added_later_gets_it_only_if_it_had_the_old_history() {
     let sandbox = grown();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let bare = sandbox.outside().join("late.git");
     sandbox.git(&["init", "-q", "--bare", "-b", "main", &bare.display().to_string()]);
     sandbox.git(&["remote", "add", "origin", &format!("file://{}", bare.display())]);
     let op = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/backup"]);
     let old = op.lines().find(|name| name.ends_with("heads/main")).unwrap();
     sandbox.git(&["push", "-q", "--no-verify", "origin", &format!("{old}:refs/heads/main")]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
 }
@@ -474,7 +406,7 @@ fn checkpoints_forks_and_what_they_say_are_in_the_new_history() {
     let automatic = (sandbox.automatic_checkpoint(), sandbox.worktree());
     sandbox.git(&["reset", "-q", "--hard"]);
     sandbox.remove("new.pdf");
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     let forks = sandbox.json(&["forks"]);
     let base = sandbox.git(&["merge-base", "main", "fork/idea"]);
@@ -506,7 +438,7 @@ fn without_patterns() -> (Sandbox, PathBuf) {
 #[test]
 fn init_commits_the_patterns_rewrites_history_and_publishes_it() {
     let (sandbox, bare) = without_patterns();
-    let answer = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    let answer = sandbox.json(&["init", "--push", "--migrate-existing-to-lfs"]);
     assert_eq!(answer["status"], "initialized", "{answer:#}");
     assert_eq!(answer["migrated_to_lfs"], true, "{answer:#}");
     assert_eq!(answer["migrate_error"], serde_json::Value::Null);
@@ -519,7 +451,7 @@ fn init_commits_the_patterns_rewrites_history_and_publishes_it() {
         assert!(at(&bare, &sandbox, &["show", &format!("{rev}:paper.pdf")]).starts_with(POINTER));
     }
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    let again = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    let again = sandbox.json(&["init", "--push", "--migrate-existing-to-lfs"]);
     assert_eq!(again["status"], "already_initialized", "{again:#}");
     assert_eq!((&again["migrated_to_lfs"], &again["pushed"]), (&true.into(), &true.into()));
     assert_eq!(again["committed_sha"], serde_json::Value::Null);
@@ -531,7 +463,7 @@ fn init_refuses_before_it_commits_and_reports_a_failed_push() {
     let (sandbox, bare) = without_patterns();
     sandbox.write("text.txt", "edited\n");
     let before = (refs(&sandbox), sandbox.visible_state());
-    let refused = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
+    let refused = sandbox.json(&["init", "--push", "--migrate-existing-to-lfs"]);
     assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
     assert_eq!((refs(&sandbox), sandbox.visible_state()), before);
     sandbox.git(&["checkout", "-q", "--", "text.txt"]);
@@ -542,12 +474,12 @@ fn init_refuses_before_it_commits_and_reports_a_failed_push() {
     assert_eq!((&kept["pushed"], &kept["push_error"]), (&false.into(), &serde_json::Value::Null));
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     fs::rename(&bare, bare.with_extension("away")).unwrap();
-    let away = sandbox.json(&["lfs", "migrate"]);
+    let away = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!((&away["ok"], &away["pushed"]), (&false.into(), &false.into()), "{away:#}");
     assert_eq!(away["push_error_code"], "remote-not-found", "{away:#}");
     fs::rename(bare.with_extension("away"), &bare).unwrap();
     // The commit of init is a step of its own: the log is open again behind the migration.
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.refs().lines().count(), before.0.lines().count());
     sandbox.check_invariants_of_git();
@@ -559,7 +491,7 @@ fn a_file_that_only_git_calls_modified_is_no_edit() {
     sandbox.git(&["lfs", "install", "--local"]);
     sandbox.write("paper.pdf", "paper 3\n");
     assert!(sandbox.git(&["status", "--porcelain"]).contains("M paper.pdf"));
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -572,13 +504,13 @@ fn a_detached_head_and_attributes_of_a_directory_go_along() {
     sandbox.git(&["-c", "filter.lfs.clean=cat", "add", "-A"]);
     sandbox.git(&["commit", "-qm", "of a directory"]);
     sandbox.git(&["switch", "-q", "--detach"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["head"], sandbox.git(&["rev-parse", "HEAD"]), "{answer:#}");
     assert_eq!(answer["head"], sandbox.git(&["rev-parse", "main"]));
     assert!(sandbox.git(&["show", "HEAD:lit/deep/x.dat"]).starts_with(POINTER));
     assert_eq!(sandbox.git(&["show", "HEAD:x.dat"]), "stays");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.check_invariants_of_git();
 }
@@ -596,7 +528,7 @@ fn a_server_with_the_batch_api_has_every_object_before_the_refs() {
     let url = server.url("design.git");
     let url = url.replacen("http://", "http://ada:s3cret@", 1);
     sandbox.git(&["remote", "add", "origin", &url]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
     // Three papers and three files of data.
@@ -604,7 +536,7 @@ fn a_server_with_the_batch_api_has_every_object_before_the_refs() {
     let seen: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
     let first = |wanted: &str| seen.iter().position(|line| line.starts_with(wanted));
     assert!(first("PUT /lfs/") < first("POST /design.git/git-receive-pack"));
-    assert_eq!(sandbox.json(&["lfs", "migrate"])["status"], "up_to_date");
+    assert_eq!(sandbox.json(&["lfs", "migrate", "--push"])["status"], "up_to_date");
 }
 
 #[test]
@@ -614,10 +546,10 @@ fn an_object_that_is_missing_here_stops_only_the_push() {
     let objects = sandbox.path(".git/lfs/objects");
     fs::rename(&objects, objects.with_extension("away")).unwrap();
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["push_error_code"], "lfs-missing", "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     fs::remove_dir_all(&objects).ok();
     fs::rename(objects.with_extension("away"), &objects).unwrap();
-    assert_eq!(sandbox.json(&["lfs", "migrate"])["pushed"], true);
+    assert_eq!(sandbox.json(&["lfs", "migrate", "--push"])["pushed"], true);
 }

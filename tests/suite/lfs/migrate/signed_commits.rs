@@ -65,7 +65,7 @@ fn a_signature_is_removed_with_its_own_commit_only() {
     };
     let (before, kept) = (state(), sandbox.git(&["rev-parse", "before"]));
     let two = raw(&sandbox, "v1");
-    let answer = sandbox.json(&["lfs", "migrate"]);
+    let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["commits"], 3, "{answer:#}");
     assert_eq!(sandbox.git(&["rev-parse", "before"]), kept);
     assert_eq!(sandbox.git(&["rev-parse", "main~3"]), kept);
@@ -98,7 +98,7 @@ fn a_signature_is_removed_with_its_own_commit_only() {
         sandbox.git(&["merge-base", "--is-ancestor", new, "main"]);
     }
     sandbox.check_invariants_of_git();
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(state(), before);
     sandbox.check_invariants_of_git();
 }
@@ -125,34 +125,6 @@ fn without_signatures_the_ids_are_those_of_plain_git_lfs() {
     sandbox.git(&["merge", "-q", "--no-edit", "main"]);
     with_headers(&sandbox, "encoding ISO-8859-1\n");
     let wanted = by_git_lfs(&sandbox, "*.pdf,*.bin");
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_eq!(sandbox.git(&COMMITS), wanted);
-}
-
-#[test]
-fn a_clone_follows_to_the_same_ids_through_several_migrations() {
-    let sandbox = signed_history();
-    let bare = sandbox.outside().join("origin.git").display().to_string();
-    sandbox.git(&["clone", "-q", "--bare", ".", &bare]);
-    sandbox.git(&["remote", "add", "origin", &format!("file://{bare}")]);
-    let place = sandbox.outside().join("old");
-    sandbox.git(&["clone", "-q", &format!("file://{bare}"), place.to_str().unwrap()]);
-    let old = sandbox.at(place);
-    old.git(&["config", "user.name", "Bob"]);
-    old.git(&["config", "user.email", "bob@example.com"]);
-    sandbox.colony(&["lfs", "migrate"]);
-    sandbox.write("text.txt", "a text\n");
-    sandbox
-        .write(".gitattributes", format!("{PATTERNS}*.txt filter=lfs diff=lfs merge=lfs -text\n"));
-    sandbox.git(&["add", ".gitattributes"]);
-    let blob = sandbox.git(&["hash-object", "-w", "--no-filters", "text.txt"]);
-    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},text.txt")]);
-    sandbox.git(&["commit", "-qm", "texts"]);
-    with_headers(&sandbox, &signed());
-    let second = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(second["pushed"], true, "{second:#}");
-    old.git(&["fetch", "-q"]);
-    let answer = old.json(&["lfs", "migrate"]);
-    assert_eq!(answer["status"], "followed", "{answer:#}");
-    sandbox.git(&["merge-base", "--is-ancestor", &old.git(&["rev-parse", "main"]), "main"]);
 }

@@ -71,8 +71,8 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
 }
 
 #[test]
-fn locks_of_a_killed_git_stop_neither_continue_nor_abort() {
-    for way in ["--continue", "--abort"] {
+fn locks_of_a_killed_git_stop_neither_migration_nor_undo() {
+    for way in [&["lfs", "migrate"][..], &["undo"]] {
         let sandbox = grown();
         sandbox.git(&["lfs", "install", "--local"]);
         let before = refs(&sandbox);
@@ -80,13 +80,11 @@ fn locks_of_a_killed_git_stop_neither_continue_nor_abort() {
         let left = locks(&sandbox);
         assert_eq!(left.len(), 12, "{left:?}");
         assert_eq!(refs(&sandbox), before);
-        let told = sandbox.json(&["lfs", "migrate", way, "-n"]);
-        assert_eq!(told["ok"], true, "{told:#}");
+        sandbox.json(&[way, &["-n"]].concat());
         assert_eq!(locks(&sandbox), left);
-        let answer = sandbox.json(&["lfs", "migrate", way]);
-        assert_eq!(answer["ok"], true, "{answer:#}");
+        sandbox.json(way);
         assert_eq!(locks(&sandbox), [] as [String; 0]);
-        assert_eq!(refs(&sandbox) == before, way == "--abort");
+        assert_eq!(refs(&sandbox) == before, way == ["undo"]);
         assert!(!sandbox.path(".git/HEAD.lock").exists());
         sandbox.colony(&["lfs", "migrate"]);
         sandbox.check_invariants_of_git();
@@ -94,15 +92,15 @@ fn locks_of_a_killed_git_stop_neither_continue_nor_abort() {
 }
 
 #[test]
-fn locks_of_a_git_killed_in_an_abort_do_not_stop_the_next() {
+fn locks_of_a_git_killed_in_an_undo_do_not_stop_the_next() {
     let sandbox = grown();
     let before = refs(&sandbox);
-    sandbox.colony(&["lfs", "migrate"]);
-    kill_in_transaction(&sandbox, &["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    kill_in_transaction(&sandbox, &["undo"]);
     let left = locks(&sandbox);
     assert!(left.len() > 8, "{left:?}");
     assert!(sandbox.path(".git/packed-refs.lock").exists());
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(locks(&sandbox), [] as [String; 0]);
     assert!(!sandbox.path(".git/packed-refs.lock").exists());
     assert_eq!(refs(&sandbox), before);
@@ -112,7 +110,7 @@ fn locks_of_a_git_killed_in_an_abort_do_not_stop_the_next() {
 #[test]
 fn locks_that_may_belong_to_a_running_git_stay() {
     let sandbox = grown();
-    kill_in_transaction(&sandbox, &["lfs", "migrate"]);
+    kill_in_transaction(&sandbox, &["lfs", "migrate", "--push"]);
     let left = locks(&sandbox);
     let mut other = Command::new("git")
         .args(["hash-object", "--stdin"])
@@ -121,11 +119,11 @@ fn locks_that_may_belong_to_a_running_git_stay() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.json(&["undo"]);
     assert_eq!(locks(&sandbox), left);
     drop(other.stdin.take());
     other.wait().unwrap();
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     assert_eq!(locks(&sandbox), [] as [String; 0]);
     sandbox.check_invariants_of_git();
 }
@@ -159,15 +157,15 @@ fn locks_of_others_are_named_all_at_once_and_left() {
         locks(&sandbox)
     };
     let made = make();
-    let refused = sandbox.json(&["lfs", "migrate"]);
+    let refused = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(refs(&sandbox), before);
     is_past_once_all_are_gone(&sandbox, &made, &refused);
-    sandbox.colony(&["lfs", "migrate"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
     let (new, made) = (refs(&sandbox), make());
-    let refused = sandbox.json(&["lfs", "migrate", "--abort"]);
+    let refused = sandbox.json(&["undo"]);
     assert_eq!(refs(&sandbox), new);
     is_past_once_all_are_gone(&sandbox, &made, &refused);
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(refs(&sandbox), before);
     assert_eq!(sandbox.visible_state(), state);
 }
@@ -178,7 +176,7 @@ fn a_migration_cut_off_with_foreign_locks_is_still_known() {
     let before = refs(&sandbox);
     let mut world = sandbox.world();
     world.die_at = Some("committed");
-    let died = sandbox.run_in(world, &["lfs", "migrate"]);
+    let died = sandbox.run_in(world, &["lfs", "migrate", "--push"]);
     assert_eq!(died.code, 128, "{}", died.stderr);
     let lock = |name: &str| sandbox.path(&format!(".git/refs/{name}.lock"));
     let names = ["heads/main", "heads/side", "tags/v1", "notes/commits"];
@@ -186,8 +184,8 @@ fn a_migration_cut_off_with_foreign_locks_is_still_known() {
         write(&lock(name));
     }
     let made = locks(&sandbox);
-    for way in ["--abort", "--continue"] {
-        let answer = sandbox.json(&["lfs", "migrate", way]);
+    for way in [&["undo"][..], &["lfs", "migrate"]] {
+        let answer = sandbox.json(way);
         assert_eq!(answer["code"], "recovery-needed", "{answer:#}");
         let hint = answer["hint"].as_str().unwrap();
         assert!(made.iter().all(|path| hint.contains(path)), "{hint}");
@@ -196,7 +194,7 @@ fn a_migration_cut_off_with_foreign_locks_is_still_known() {
     for name in names {
         fs::remove_file(lock(name)).unwrap();
     }
-    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    sandbox.colony(&["undo"]);
     assert_eq!(refs(&sandbox), before);
     sandbox.check_invariants_of_git();
 }

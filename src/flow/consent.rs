@@ -1,5 +1,6 @@
-//! The consent to publish to a remote: a person gives it once, by `--push`.
+//! The one gate for everything that is sent to a remote: a person consents once, by `--push`.
 //!
+//! The result is a [`PushPermit`], without which `git::remote` sends nothing.
 //! The consent is for the URL of a push, not for the name of the remote:
 //! `colony.sync.<remote>.push` in the configuration of the repository holds each such normalized
 //! URL, without credentials, and another URL needs another consent. Only that file counts, neither
@@ -15,7 +16,8 @@ use serde::Serialize;
 
 use crate::clones::hub::desk_note;
 use crate::git::plain_file;
-use crate::git::remote::Remote;
+use crate::git::remote::url::Provenance;
+use crate::git::remote::{PushPermit, Remote};
 use crate::git::{RemoteUrl, config};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
@@ -25,7 +27,14 @@ use crate::store::lease::acting_agent;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 
-use super::Way;
+/// The way in which a command is permitted to publish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// It only uses a consent that was given before.
+    Uses,
+    /// It is the consent of a person, by `--push`.
+    Gives,
+}
 
 /// Whether publishing is permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,23 +50,47 @@ pub enum Consent {
     GivenNow,
 }
 
-/// The facts before a remote is asked.
-pub(super) struct Leave {
-    pub(super) consent: Consent,
+/// Whether a command may publish, before a remote is asked.
+pub struct Leave {
+    /// The answer.
+    pub consent: Consent,
     /// The push URLs.
-    pub(super) targets: Vec<RemoteUrl>,
+    pub targets: Vec<RemoteUrl>,
     /// The command by which a person consents.
-    pub(super) command: String,
+    pub command: String,
+}
+
+impl Leave {
+    /// Returns the answer for a command that publishes nothing.
+    pub fn not_asked() -> Leave {
+        Leave { consent: Consent::NotAsked, targets: Vec::new(), command: String::new() }
+    }
+
+    /// Returns the permission to publish; records the consent first if this command gives it.
+    pub fn permit(&self, session: &Session, remote: &Remote<'_>) -> Result<PushPermit> {
+        match self.consent {
+            Consent::Given => {}
+            Consent::GivenNow => give(session, remote, self)?,
+            Consent::Missing | Consent::NotAsked => return Err(self.no_consent(remote)),
+        }
+        Ok(PushPermit::to(&self.targets))
+    }
+
+    /// Makes the error that no person has consented to publishing there.
+    pub fn no_consent(&self, remote: &Remote<'_>) -> Error {
+        let urls: Vec<_> = self.targets.iter().map(RemoteUrl::without_credentials).collect();
+        let message =
+            format!("no person has allowed pushing to '{}' ({})", remote.name(), urls.join(", "));
+        Error::new(Code::NoConsent, message)
+            .detail("remote", remote.name())
+            .detail("urls", urls)
+            .hint(&self.command)
+    }
 }
 
 /// Finds out whether publishing is permitted.
-pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<Leave> {
-    let mut leave =
-        Leave { consent: Consent::NotAsked, targets: Vec::new(), command: String::new() };
-    if way == Way::Fetch {
-        return Ok(leave);
-    }
-    leave.targets = remote.push_targets()?;
+pub fn find(session: &Session, remote: &Remote<'_>, ask: Ask) -> Result<Leave> {
+    let mut leave = Leave { targets: remote.push_targets()?, ..Leave::not_asked() };
     let wanted: Vec<String> = leave.targets.iter().map(RemoteUrl::normalized).collect();
     let key = key_of(remote);
     let is_given = |file: &PathBuf| {
@@ -69,7 +102,7 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
     leave.command = places.command(remote, &wanted);
     leave.consent = if places.files.iter().any(is_given) {
         Consent::Given
-    } else if way == Way::Push {
+    } else if ask == Ask::Gives {
         refuse_agent(session, &leave)?;
         Consent::GivenNow
     } else {
@@ -82,11 +115,35 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
 /// its present URLs.
 pub fn is_given(session: &Session, remote: Option<&str>) -> Result<bool> {
     let remote = Remote::find(&session.repo, &session.world, remote.unwrap_or("origin"))?;
-    Ok(find(session, &remote, Way::Ask)?.consent == Consent::Given)
+    Ok(find(session, &remote, Ask::Uses)?.consent == Consent::Given)
+}
+
+/// Refuses a push by plain git from a clone of an agent to a URL that no person has allowed.
+pub fn refuse_push_of_clone(session: &Session, name: &str, url: &str) -> Result<()> {
+    let member = session.membership.as_ref();
+    if member.is_none_or(|member| member.role != Role::Agent) {
+        return Ok(());
+    }
+    let url = RemoteUrl::parse(url, Provenance::User, session.repo.workdir())?;
+    // A push to a URL has no other name.
+    let named = Remote::find(&session.repo, &session.world, name);
+    let name = named.map_or_else(|_| "origin".to_owned(), |remote| remote.name().to_owned());
+    let (wanted, key) = (url.normalized(), format!("colony.sync.{name}.push"));
+    let is_given = |file: &PathBuf| {
+        let text = plain_file::read(file).unwrap_or_default();
+        config::values_in(&text, &key).contains(&wanted)
+    };
+    if Places::of(session).files.iter().any(is_given) {
+        return Ok(());
+    }
+    let url = url.without_credentials();
+    Err(Error::new(Code::NoConsent, format!("no person has allowed agents to push to {url}"))
+        .detail("urls", [&url])
+        .hint("git colony checkpoint   # publishes to the hub; a person merges it and pushes"))
 }
 
 /// Records the consent of a person; the consents for other URLs of this remote are deleted.
-pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Result<()> {
+fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let _lock = WorktreeLock::take_shared(world, repo, session.wait_limit())?;
     let file = ConfigFile::of_repository(repo);
@@ -104,7 +161,7 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
 }
 
 /// Refuses a request that only a person may make.
-pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
+pub fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
     let Some((agent, reason)) = acting_agent::of_session(session) else {
         return Ok(());
     };

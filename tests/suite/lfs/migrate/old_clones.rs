@@ -1,0 +1,150 @@
+//! After a migration to git-lfs: a clone with the old history is told so by one line, which works when
+//! pasted; `merge` rewrites commits from before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Sandbox, View};
+
+use super::in_progress::{hint_of, paste, shell};
+use super::rewrite::{POINTER, at, clone_of_another, grown, grown_with_origin};
+
+/// A clone of the sandbox's origin by another person, from before the migration, with a commit of its own.
+fn old_clone(sandbox: &Sandbox, bare: &Path) -> View {
+    let old = clone_of_another(sandbox, bare, "old");
+    old.git(&["lfs", "install", "--local"]);
+    old.git(&["config", "lfs.locksverify", "false"]);
+    old.write("paper.pdf", "mine\n");
+    old.git(&["commit", "-qam", "mine"]);
+    old
+}
+
+/// Checks that a clone is in the new history, with its own commit on top.
+fn is_along(sandbox: &Sandbox, old: &View) {
+    let main = sandbox.git(&["rev-parse", "main"]);
+    assert!(old.git(&["rev-list", "main"]).contains(&main));
+    assert!(old.git(&["log", "--format=%s %an", "main"]).contains("mine Bob"));
+    let pointer = old.git(&["show", "main:paper.pdf"]);
+    assert!(pointer.starts_with(POINTER), "{pointer}");
+    assert_eq!(fs::read_to_string(old.path("paper.pdf")).unwrap(), "mine\n");
+}
+
+#[test]
+fn one_line_takes_the_commits_of_an_old_clone_along() {
+    let (sandbox, bare) = grown_with_origin();
+    let old = old_clone(&sandbox, &bare);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    let before = old.git(&["for-each-ref", "refs/heads"]);
+    let refused = old.json(&["sync"]);
+    assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
+    assert_eq!(old.git(&["for-each-ref", "refs/heads"]), before);
+    paste(&sandbox, &old.path(""), hint_of(&refused));
+    is_along(&sandbox, &old);
+    old.git(&["branch", "-D", "old/main"]);
+    old.colony(&["sync"]);
+    old.git(&["push", "-q", "origin", "main"]);
+    assert!(at(&bare, &sandbox, &["log", "--format=%s", "main"]).contains("mine"));
+}
+
+#[test]
+fn our_hooks_stop_an_old_clone_from_pushing_with_the_same_line() {
+    let (sandbox, bare) = grown_with_origin();
+    let old = old_clone(&sandbox, &bare);
+    old.colony(&["hooks", "install"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    let mut said = String::new();
+    for line in ["git push --force origin main", "git push origin main:refs/heads/another"] {
+        let output = shell(&sandbox, &old.path(""), line);
+        said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("history rewritten"), "{line}: {said}");
+        assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+    }
+    // A history that has nothing to do with it goes through.
+    let tree = old.git(&["mktree"]);
+    let apart = old.git(&["commit-tree", "-m", "apart", &tree]);
+    old.git(&["push", "-q", "origin", &format!("{apart}:refs/heads/apart")]);
+    let hint = said.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+    paste(&sandbox, &old.path(""), hint);
+    is_along(&sandbox, &old);
+}
+
+#[test]
+fn a_second_migration_rewrites_commits_from_before_the_first() {
+    let (sandbox, bare) = grown_with_origin();
+    let old = old_clone(&sandbox, &bare);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    let attributes = sandbox.read(".gitattributes");
+    let more = "*.txt filter=lfs diff=lfs merge=lfs -text\n";
+    sandbox.write(".gitattributes", format!("{attributes}{more}"));
+    sandbox.git(&["-c", "filter.lfs.clean=cat", "add", ".gitattributes"]);
+    sandbox.git(&["commit", "-qm", "more patterns"]);
+    let second = sandbox.json(&["lfs", "migrate", "--push"]);
+    assert_eq!((&second["status"], &second["pushed"]), (&"migrated".into(), &true.into()));
+    paste(&sandbox, &old.path(""), hint_of(&old.json(&["sync"])));
+    is_along(&sandbox, &old);
+    let pointer = old.git(&["show", "main:text.txt"]);
+    assert!(pointer.starts_with(POINTER), "{pointer}");
+}
+
+/// The clone of an agent, made now.
+fn agent(sandbox: &Sandbox, name: &str) -> View {
+    let made = sandbox.json(&["agents", "new", name]);
+    sandbox.at(PathBuf::from(made["path"].as_str().unwrap()))
+}
+
+#[test]
+fn an_agent_with_work_stops_it_and_is_merged_after_it() {
+    let sandbox = grown();
+    let ada = agent(&sandbox, "ada");
+    ada.write("text.txt", "ada\n");
+    let refused = sandbox.json(&["lfs", "migrate"]);
+    assert_eq!(refused["code"], "left-behind", "{refused:#}");
+    assert!(refused["message"].as_str().unwrap().contains("'ada' has 1 file with edits"));
+    ada.colony(&["commit", "-m", "work", "--all"]);
+    let refused = sandbox.json(&["lfs", "migrate"]);
+    assert!(refused["message"].as_str().unwrap().contains("commits on fork/ada"), "{refused:#}");
+    let migrated = sandbox.json(&["lfs", "migrate", "--leave-agents"]);
+    assert_eq!(migrated["status"], "migrated", "{migrated:#}");
+    // The agent works on, in the history that it has.
+    ada.write("paper.pdf", "ada\n");
+    ada.colony(&["commit", "-m", "more", "--all"]);
+    let refused = ada.json(&["merge", "main"]);
+    assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
+    assert!(hint_of(&refused).starts_with("git colony merge "), "{refused:#}");
+    let dry = sandbox.json(&["merge", "ada", "-n"]);
+    assert_eq!(dry["ok"], true, "{dry:#}");
+    paste(&sandbox, &sandbox.root, hint_of(&refused));
+    assert_eq!(
+        (sandbox.read("paper.pdf"), sandbox.read("text.txt")),
+        ("ada\n".into(), "ada\n".into())
+    );
+    let pointer = sandbox.git(&["show", "main:paper.pdf"]);
+    assert!(pointer.starts_with(POINTER), "{pointer}");
+    let log = sandbox.git(&["log", "--format=%s", "main"]);
+    assert_eq!(log.lines().filter(|line| *line == "change 1").count(), 1, "{log}");
+    assert!(!sandbox.path(".git/colony/migration").exists());
+    sandbox.check_invariants_of_git();
+}
+
+#[test]
+fn a_clone_of_an_agent_cannot_migrate() {
+    let (sandbox, bare) = grown_with_origin();
+    let ada = agent(&sandbox, "ada");
+    let theirs = at(&bare, &sandbox, &["for-each-ref"]);
+    for args in [&["lfs", "migrate", "--push"][..], &["lfs", "migrate", "-n"]] {
+        let refused = ada.json(args);
+        assert_eq!(refused["code"], "unsupported", "{refused:#}");
+    }
+    assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
+}
+
+#[test]
+fn a_commit_from_before_is_merged_as_its_new_one() {
+    let sandbox = grown();
+    let old = sandbox.git(&["rev-parse", "side"]);
+    sandbox.git(&["branch", "work", "main~1"]);
+    sandbox.colony(&["lfs", "migrate"]);
+    let merged = sandbox.json(&["merge", &old]);
+    assert_eq!(merged["outcome"], "up_to_date", "{merged:#}");
+}
