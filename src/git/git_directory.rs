@@ -56,7 +56,7 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn is_odd(path: &Path) -> Error {
+pub(super) fn is_odd(path: &Path) -> Error {
     let message = format!("'{}' is not a file as git makes it", path.display());
     Error::new(Code::RepositoryBroken, message)
 }

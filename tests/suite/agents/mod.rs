@@ -6,6 +6,7 @@ mod agent_state;
 mod allowed_paths;
 mod commit_identity;
 mod guide;
+mod hostile_clones;
 mod inherited_files;
 mod lease_holders;
 mod leases;
