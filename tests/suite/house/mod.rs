@@ -2,6 +2,7 @@
 
 mod bindings;
 mod imports;
+mod other_places;
 mod parameters;
 mod rooms;
 mod words;
