@@ -11,6 +11,7 @@ mod inherited_files;
 mod lease_holders;
 mod leases;
 mod lifted_protection;
+mod makers;
 pub(crate) mod new_and_merge;
 mod protected_branches;
 mod removal;
