@@ -3,10 +3,13 @@
 //! Paths below the repository are confined by the commands themselves. Here are those that a person at a shell may
 //! give of any place of the machine.
 
+use std::iter;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::clones::found;
+use crate::clones::hub::locate;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result};
 use crate::store::files::shared_root::SharedRoot;
@@ -23,13 +26,14 @@ pub(super) fn confine(place: &Place, arguments: &mut Map<String, Value>) -> Resu
         return Ok(());
     };
     let session = place.look()?;
-    let shared = SharedRoot::of(&session.world).ok();
-    let roots = [Some(session.repo.workdir()), shared.as_ref().map(SharedRoot::path)]
-        .into_iter()
-        .flatten()
-        .filter_map(|root| root.canonicalize().ok());
+    // All projects of the user share the folder of clones, so the hub says which are of this one.
+    let root = SharedRoot::of(&session.world)?;
+    let hub = locate::place_of(&session, &root)?;
+    let clones = found::clones(&root, Some(&hub)).into_iter().map(|clone| clone.path);
+    let own = iter::once(session.repo.workdir().to_owned());
+    let mut roots = own.chain(clones).filter_map(|root| root.canonicalize().ok());
     let found = place.world.absolute(Path::new(&typed)).canonicalize().ok();
-    let inside = found.filter(|found| roots.into_iter().any(|root| found.starts_with(root)));
+    let inside = found.filter(|found| roots.any(|root| found.starts_with(root)));
     // A path that does not exist is answered alike: what there is elsewhere stays unknown.
     let Some(plain) = inside.as_ref().and_then(|inside| inside.to_str()) else {
         let message = format!("'{typed}' is not a directory of this repository or of its clones");
