@@ -47,6 +47,9 @@ fn only_clones_of_the_same_repository_are_reached() {
             let told = map(&mut client, place);
             assert_eq!(told["code"], "path-outside", "{} {told:#}", place.display());
             assert!(!told.to_string().contains("secret"), "{told:#}");
+            let from = json!({ "from": place, "source_uri": "https://example.com/", "to": "docs" });
+            let told = client.call("ingest", &from)["structuredContent"].clone();
+            assert_eq!(told["code"], "path-outside", "{} {told:#}", place.display());
         }
         let told = map(&mut client, own.clone());
         assert_eq!(told["ok"], true, "{told:#}");
