@@ -79,7 +79,7 @@ enum Action {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let (world, session) = face.session_if_any()?;
+    let (world, session) = face.session_of_colonies()?;
     let session = session.as_ref();
     match args.action {
         None | Some(Action::List) => face.answer(&clones::list(&world, session)?),

@@ -109,7 +109,7 @@ use crate::env::Env;
 use crate::flow::clones::colony as taking_part;
 use crate::git::process::trace;
 use crate::model::progress::Progress;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, World};
 use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::theme::Palette;
@@ -202,6 +202,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     let done = face.dispatch(command);
     let sent = face.sent();
     let palette = face.palette_of_errors();
+    let place = if done.is_err() { face.world().ok() } else { None };
     taking_part::publish_changes(&face.env.world);
     face.keep_time(name, started, exit_of(&done));
     match done {
@@ -209,15 +210,22 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
         Err(Stop::Command(error)) => {
-            let error = disk_space::with_way_to_look(
-                corrected_command::with_the_newest(error, args),
-                &env.world.cwd,
-            );
+            let error = explained(error, place.as_ref(), args);
+            let error = disk_space::with_way_to_look(error, &env.world.cwd);
             let hint = error.hint_text().map(|hint| sent.hint(hint));
             let error = hint.into_iter().fold(error, Error::replace_hint);
             face_error(&error, form, palette, env)
         }
     }
+}
+
+/// Adds what the surroundings say about an error: the hub that is gone, the command that was meant.
+fn explained(error: Error, place: Option<&World>, args: &[OsString]) -> Error {
+    let error = match place {
+        Some(place) => taking_part::explain_by_lost_hub(place, error),
+        None => error,
+    };
+    corrected_command::with_the_newest(error, args)
 }
 
 /// How long hooks and automatic checkpoints wait for another process.

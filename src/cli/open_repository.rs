@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::flow::clones::{clone_of_agent, colony as taking_part};
 use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
-use crate::model::world::NamedRoot;
+use crate::model::world::{NamedRoot, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 
@@ -82,6 +82,16 @@ impl Face<'_> {
             Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Opens a session for a command about the clones of a colony, or outside of a repository about all clones; a server
+    /// reaches the clones of one colony only.
+    pub(super) fn session_of_colonies(&self) -> Result<(World, Option<Session>)> {
+        if self.env.world.plane != Plane::Mcp {
+            return self.session_if_any();
+        }
+        let session = self.session(Opening::ForReal)?;
+        Ok((session.world.clone(), Some(session)))
     }
 
     /// Does the same where a named agent stands for its clone.

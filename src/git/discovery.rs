@@ -39,20 +39,48 @@ pub(super) fn open_by_git_rules(world: &World) -> Result<gix::Repository> {
     Ok(inner)
 }
 
-fn options(world: &World) -> gix::open::Options {
+/// Opens a repository at its git directory and working tree, and follows no `include` of any configuration.
+pub(super) fn open_without_includes(
+    world: &World,
+    git_dir: &Path,
+    workdir: &Path,
+) -> Result<gix::Repository> {
+    let mut permissions = permissions(world);
+    permissions.config.includes = false;
+    let mut inner = open_with(world, git_dir, options(world).permissions(permissions))?;
+    inner
+        .set_workdir(workdir.to_owned())
+        .or_code(Code::NotARepository, || format!("cannot open '{}'", workdir.display()))?;
+    Ok(inner)
+}
+
+fn permissions(world: &World) -> gix::open::Permissions {
     match world.user_configuration {
-        UserConfiguration::Process => gix::open::Options::default(),
-        UserConfiguration::Ignored => gix::open::Options::isolated(),
+        UserConfiguration::Process => gix::open::Permissions::default(),
+        UserConfiguration::Ignored => gix::open::Permissions::isolated(),
     }
-    .cli_overrides(config::of_command_line(world))
-    .bail_if_untrusted(true)
+}
+
+fn options(world: &World) -> gix::open::Options {
+    gix::open::Options::default()
+        .permissions(permissions(world))
+        .cli_overrides(config::of_command_line(world))
+        .bail_if_untrusted(true)
 }
 
 fn open_at(world: &World, git_dir: &Path) -> Result<gix::Repository> {
+    open_with(world, git_dir, options(world))
+}
+
+fn open_with(
+    world: &World,
+    git_dir: &Path,
+    options: gix::open::Options,
+) -> Result<gix::Repository> {
     let git_dir = world.absolute(git_dir);
     let trust = gix::sec::Trust::from_path_ownership(&git_dir)
         .map_err(|e| Error::io(format!("cannot open '{}'", git_dir.display()), e))?;
-    options(world)
+    options
         .with(trust)
         .open(&git_dir)
         .map(|repo| repo.to_thread_local())
@@ -121,7 +149,7 @@ fn refuse_lost_worktree(world: &World, root: Option<&Path>) -> Result<()> {
 }
 
 /// Reads the path in a `.git` file; `None` for anything else.
-fn target_of_git_file(file: &Path) -> Option<PathBuf> {
+pub(super) fn target_of_git_file(file: &Path) -> Option<PathBuf> {
     let bytes =
         plain_file::find(file, plain_file::Symlinks::Followed, MAX_GIT_FILE_BYTES).ok()??;
     let path = bytes.strip_prefix(b"gitdir:")?.trim_ascii();

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
 /// The files that are read to open a repository, and the maximum size of each.
@@ -56,7 +57,9 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn is_odd(path: &Path) -> Error {
+pub(super) fn is_odd(path: &Path) -> Error {
     let message = format!("'{}' is not a file as git makes it", path.display());
+    let shown = shell_word(&path.to_string_lossy());
     Error::new(Code::RepositoryBroken, message)
+        .hint(format!("mv {shown} {shown}.odd   # puts it aside; git makes a regular file there"))
 }

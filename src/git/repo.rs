@@ -8,6 +8,7 @@ use crate::git::plain_file;
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+use super::foreign_repository::StandIn;
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::{Oid, discovery, process};
@@ -27,6 +28,8 @@ pub struct Repo {
     pub(super) large_files_in: RefCell<Option<PathBuf>>,
     /// Its git directory, if that is temporary.
     pub(super) scratch: Option<Arc<Scratch>>,
+    /// What git processes use in place of its common directory, if others control it.
+    pub(super) stand_in: Option<Arc<StandIn>>,
 }
 
 /// The paths of a repository, without symlinks.
@@ -179,6 +182,7 @@ impl Repo {
             read_index: RefCell::new(None),
             large_files_in: RefCell::new(None),
             scratch: None,
+            stand_in: None,
             inner,
         }
     }
@@ -192,6 +196,7 @@ impl Repo {
         };
         let mut repo = Repo::at(self.inner.clone(), places, self.writes, &self.interrupt)?;
         repo.scratch.clone_from(&self.scratch);
+        repo.stand_in.clone_from(&self.stand_in);
         Ok(repo)
     }
 
@@ -297,6 +302,9 @@ impl Repo {
         git.env("GIT_DIR", &self.git_dir);
         git.env("GIT_WORK_TREE", &self.workdir);
         git.current_dir(&self.workdir);
+        if let Some(stand_in) = &self.stand_in {
+            stand_in.impose(world, &mut git);
+        }
         git
     }
 }
@@ -326,7 +334,7 @@ impl Repo {
     /// started.
     pub fn git_of_user(&self, world: &World) -> process::Git {
         let mut git = self.git(world);
-        if self.workdir.join(".git") == self.git_dir {
+        if self.stand_in.is_none() && self.workdir.join(".git") == self.git_dir {
             git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
         }
         git

@@ -11,6 +11,7 @@ use crate::git::plain_file::{self, Symlinks};
 use crate::model::Result;
 use crate::store::Session;
 use crate::store::files::atomic;
+use crate::store::files::places::HookPlaces;
 
 /// The number of bytes read to classify a hook.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
@@ -68,6 +69,11 @@ pub(super) fn is_own(repo: &Repo, folder: &Path) -> bool {
 /// Returns the folder that git takes hooks from, as git resolves it.
 pub(super) fn hooks_folder(session: &Session) -> PathBuf {
     let repo = &session.repo;
+    if repo.is_foreign() {
+        // Its owner may name any folder of the machine, and hooks are written there.
+        let ours = HookPlaces::of(repo).forwarders();
+        return if ours.is_dir() { ours } else { repo.common_dir().join("hooks") };
+    }
     let mut git = repo.git(&session.world);
     git.args(["config", "-z", "--type=path", "--get", HOOKS_PATH]);
     let configured = match git.run() {

@@ -165,10 +165,10 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     }
     let before = configuration.read()?;
     let after = repo.configuration_with_large_files(world, &before).map_err(way_out)?;
-    if after == before {
-        return Ok(());
+    if after != before {
+        configuration.replace(&before, &after)?;
     }
-    configuration.replace(&before, &after)
+    repo.use_large_files_abroad(world)
 }
 
 /// The version of git-lfs's storage format, which it writes wherever it runs.

@@ -97,7 +97,8 @@ codes! {
     NotARepository = "not-a-repository",
     /// The repository has no working tree, and the command needs one.
     BareRepository = "bare-repository",
-    /// A variable names another repository than the one that the command was started in and would change.
+    /// A variable names another repository than the one that the command was started in and would change, or another
+    /// directory has taken the place of the one in which a server was started.
     OtherRepository = "other-repository",
     /// The repository belongs to another user; git would call its ownership dubious.
     UntrustedRepository = "untrusted-repository",

@@ -1,5 +1,6 @@
 //! The session of one command: the world, the repository it runs in, and the global options.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::git::identity::Identity;
@@ -31,8 +32,18 @@ pub struct Session {
 
 impl Session {
     /// Opens the repository of the world's current directory and reads the settings.
-    pub fn open(mut world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
+    pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
+        Session::of(world, repo, flags)
+    }
+
+    /// Opens a repository that others control, such as a clone: see [`Repo::open_foreign`].
+    pub fn open_foreign(world: &World, folder: &Path, writes: ObjectWrites) -> Result<Session> {
+        let repo = Repo::open_foreign(world, folder, writes)?;
+        Session::of(world.standing_in(folder), repo, &Flags::default())
+    }
+
+    fn of(mut world: World, repo: Repo, flags: &Flags) -> Result<Session> {
         let mut settings = Settings::of(&Layers::read(&world, &repo, flags))?;
         // No setting extends a limit that the caller has set, as hooks do.
         settings.timeout = [world.timeout, settings.timeout].into_iter().flatten().min();

@@ -657,7 +657,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     ),
                     same("offline"),
                     told(
-                        "First commit the files below this directory, which may be anywhere; beside each a file names its origin",
+                        "First commit the files below this directory; beside each a file names its origin",
                         same("from"),
                     ),
                     told("Their origin: a URL or another name", same("source_uri")),

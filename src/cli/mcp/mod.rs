@@ -19,11 +19,12 @@ mod server;
 mod tools;
 mod updates;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::flow::workspace::bench::REPOSITORY_ID;
+use crate::git::Checkout;
 use crate::model::{Code, Error};
 use crate::store::lease::processes;
 use crate::store::settings::{self, CargoLeave, McpSettings};
@@ -127,11 +128,37 @@ fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
         agent: face.flags.agent.clone(),
         timeout: face.flags.timeout_seconds.clone(),
         state: None,
+        known: Vec::new(),
     };
+    keep_to_repository(&mut place)?;
     if args.read_only_state {
-        place.state = Some(reading_clone(&place)?);
+        let clone = reading_clone(&place)?;
+        place.keep_to(&clone);
+        place.state = Some(clone);
     }
     Ok(place)
+}
+
+/// Resolves the directory once, with the repository that is found there: no link or rename leads the calls elsewhere.
+fn keep_to_repository(place: &mut Place) -> Result<(), Error> {
+    let cannot = |e| Error::io(format!("cannot resolve '{}'", place.world.cwd.display()), e);
+    let directory = place.world.cwd.canonicalize().map_err(cannot)?;
+    for name in ["GIT_DIR", "GIT_WORK_TREE"] {
+        let named = place.world.variable(name).map(|path| place.world.absolute(Path::new(path)));
+        if let Some(real) = named.and_then(|path| path.canonicalize().ok()) {
+            place.keep_to(&real);
+            place.world.variables.insert(name.into(), real.into());
+        }
+    }
+    place.keep_to(&directory);
+    place.world.cwd = directory;
+    if let Ok(checkout) = Checkout::find(&place.world) {
+        place.keep_to(&checkout.root);
+        if let Some(common_dir) = &checkout.common_dir {
+            place.keep_to(common_dir);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the shared clone for reading of this repository, which is made if need be.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -17,6 +17,7 @@ use crate::model::warned::Warned;
 use crate::model::world::{Changes, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
+use crate::store::lock::FileIdentity;
 use crate::store::settings::Flags;
 
 /// The most notes of a call that are passed on.
@@ -32,6 +33,8 @@ pub(super) struct Place {
     pub(super) timeout: Option<String>,
     /// The clone for reading that answers questions about the state.
     pub(super) state: Option<PathBuf>,
+    /// The directories that were there when the server started.
+    pub(super) known: Vec<(PathBuf, FileIdentity)>,
 }
 
 /// What a call has of its own.
@@ -96,6 +99,9 @@ impl Place {
         directory: Option<&PathBuf>,
         own: Own,
     ) -> Answered {
+        if let Err(error) = self.require_same() {
+            return Answered::of_error(&error);
+        }
         let (stdout, notes) = (Buffer::default(), Arc::new(Mutex::new(Vec::new())));
         let action = own.action;
         let mut world = self.world(own);
@@ -131,6 +137,7 @@ impl Place {
 
     /// Opens a dry session, to look at the state: in the clone of the agent outside of a repository.
     pub(super) fn look(&self) -> Result<Session> {
+        self.require_same()?;
         let flags = Flags { agent: self.agent.clone(), timeout_seconds: self.timeout.clone() };
         let world = self.world(Own::default());
         match Session::open(world.clone(), &flags, ObjectWrites::InMemory) {
@@ -141,6 +148,27 @@ impl Place {
             }
             opened => opened,
         }
+    }
+
+    /// Notes a directory: the server works there, and in no other that takes its place.
+    pub(super) fn keep_to(&mut self, directory: &Path) {
+        let identity = FileIdentity::of(directory);
+        self.known.extend(identity.map(|identity| (directory.to_owned(), identity)));
+    }
+
+    /// Fails if another directory has taken the place of one that was there when the server started. Where all of it is
+    /// gone, the command itself says so.
+    fn require_same(&self) -> Result<()> {
+        let is_gone = !self.world.cwd.is_dir();
+        let is_another = |(path, known): &&(PathBuf, FileIdentity)| {
+            FileIdentity::of(path).map_or(!is_gone, |now| now != *known)
+        };
+        let Some((path, _)) = self.known.iter().find(is_another) else {
+            return Ok(());
+        };
+        let message =
+            format!("'{}' is not the directory in which the server started", path.display());
+        Err(Error::new(Code::OtherRepository, message).unchanged().hint("start the server again"))
     }
 
     fn world(&self, own: Own) -> World {

@@ -99,7 +99,7 @@ impl Server {
         own: Own,
     ) -> Result<Answered> {
         let preview = tools::take_preview(action, &mut arguments, &self.options);
-        confine::confine(&self.place, &mut arguments)?;
+        confine::confine(&self.place, action, &mut arguments)?;
         let line = actions::command_line(&self.grammar, action, &arguments)?;
         let directory = self.place.state.as_ref().filter(|_| reads_state(action));
         let is_direct = self.options.trust || !self.needs_preview(action, &arguments)?;

@@ -62,7 +62,7 @@ fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
 /// Lets a clone publish its refs; reports the objects that it has lost with the hub.
 fn publish_again(session: &Session, clone: &FoundClone) {
     let inside = session.world.standing_in(&clone.path);
-    let published = Repo::open(&inside, ObjectWrites::Durable)
+    let published = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::Durable)
         .and_then(|repo| publish::publish_as(&inside, &repo, &clone.member));
     if let Err(error) = published {
         (session.world.narrate)(&format!(

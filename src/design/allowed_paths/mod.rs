@@ -6,6 +6,7 @@
 //! is one, and a symlink that is added must stay within the allowed paths. Nothing here changes
 //! anything.
 
+pub(in crate::design) mod makers;
 pub mod path_check;
 pub mod path_gate;
 pub mod path_preview;

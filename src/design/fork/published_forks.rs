@@ -1,7 +1,7 @@
 //! Branches that others have published in the hub: copies of their refs below
 //! `refs/colony-local/agents/` and `refs/colony-local/desks/`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
@@ -73,6 +73,24 @@ pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
     let copies = copies(repo)?.into_iter();
     let heads = copies.filter(|copy| copy.rest.starts_with("heads/"));
     Ok(heads.map(|copy| copy.id).collect())
+}
+
+/// Returns the commits that each agent has published.
+pub(in crate::design) fn work_of_agents(repo: &Repo) -> Result<BTreeMap<String, Vec<Oid>>> {
+    let mut work: BTreeMap<String, Vec<Oid>> = BTreeMap::new();
+    for copy in copies(repo)? {
+        if let Some((agent, commit)) = copy.agent.zip(repo.peel_to_commit(copy.id)) {
+            work.entry(agent).or_default().push(commit);
+        }
+    }
+    Ok(work)
+}
+
+/// Returns the branches that other checkouts of persons have published, with their tips.
+pub(in crate::design) fn branches_of_desks(repo: &Repo) -> Result<Vec<(String, Oid)>> {
+    let copies = copies(repo)?.into_iter().filter(|copy| copy.agent.is_none());
+    let branch = |copy: Copy| Some((copy.rest.strip_prefix("heads/")?.to_owned(), copy.id));
+    Ok(copies.filter_map(branch).collect())
 }
 
 /// Lists the checkouts in the clones of agents that are not forks, by agent: other branches, or a

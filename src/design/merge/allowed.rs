@@ -1,15 +1,17 @@
 //! Checks a merge against the allowed paths of agents.
 //!
 //! The allowed paths of the agent whose fork is merged count, as the target branch defines them. If
-//! the source has no owner, those of this process count, except when it merges into its own fork:
-//! updating from the branch it was created from is not an edit.
+//! the source has no owner, those of the agents that have made the commits count for what they have changed, and those of
+//! this process for everything; except when an agent merges into its own fork: updating from the branch it was created
+//! from is not an edit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::design::allowed_paths::makers::Makers;
 use crate::design::allowed_paths::path_gate;
 use crate::design::fork::names::Named;
 use crate::git::compare::tree_diff::TreeChange;
-use crate::model::Result;
+use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
 use super::Request;
@@ -23,14 +25,7 @@ pub(super) fn require(
     sides: &Sides,
     computed: &Computed,
 ) -> Result<()> {
-    let agents = binding(session, request, sides);
-    if agents.is_empty() {
-        return Ok(());
-    }
-    let before = session.repo.tree_of(Some(sides.goal.tip))?;
-    let changes = coming_in(session, sides, computed)?;
-    let allowed = path_gate::require(session, &agents, before, &changes);
-    allowed.map_err(|error| request.others_rules.explain(session, error))
+    require_changes(session, request, sides, &coming_in(session, sides, computed)?)
 }
 
 /// Lists the changes that a merge makes on the branch; with conflicts, all changes of the other
@@ -59,18 +54,35 @@ pub(super) fn require_changes(
     sides: &Sides,
     changes: &[TreeChange],
 ) -> Result<()> {
-    let agents = binding(session, request, sides);
-    if agents.is_empty() {
-        return Ok(());
-    }
     let before = session.repo.tree_of(Some(sides.goal.tip))?;
-    let allowed = path_gate::require(session, &agents, before, changes);
-    allowed.map_err(|error| request.others_rules.explain(session, error))
+    for (agent, paths) in binding(session, request, sides)? {
+        let is_own = |change: &&TreeChange| match &paths {
+            Changed::All => true,
+            Changed::Only(paths) => paths.contains(&change.path),
+        };
+        let own: Vec<TreeChange> = changes.iter().filter(is_own).cloned().collect();
+        let allowed = path_gate::require(session, &BTreeSet::from([agent]), before, &own);
+        allowed.map_err(|error| request.others_rules.explain(session, error))?;
+    }
+    Ok(())
 }
 
-fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<String> {
+/// The paths that an agent answers for.
+enum Changed {
+    All,
+    Only(BTreeSet<RepoPath>),
+}
+
+/// Lists the agents whose allowed paths count.
+fn binding(
+    session: &Session,
+    request: &Request,
+    sides: &Sides,
+) -> Result<BTreeMap<String, Changed>> {
+    let others = |agents| request.others_rules.bind(session, agents);
     if let Some(owner) = path_gate::owner_of(session, &sides.source) {
-        return request.others_rules.bind(session, BTreeSet::from([owner]));
+        let owner = others(BTreeSet::from([owner])).into_iter();
+        return Ok(owner.map(|owner| (owner, Changed::All)).collect());
     }
     let goal = Named {
         commit: sides.goal.tip,
@@ -79,7 +91,16 @@ fn binding(session: &Session, request: &Request, sides: &Sides) -> BTreeSet<Stri
         published: None,
     };
     let owner = path_gate::owner_of(session, &goal);
-    let mut agents = path_gate::acting(session);
-    agents.retain(|agent| owner.as_ref() != Some(agent));
-    agents
+    let mut bound = BTreeMap::new();
+    if let Some(makers) = Makers::find(&session.repo, sides.goal.tip)? {
+        let mut changed = makers.changed_paths(sides.source.commit)?;
+        for agent in others(changed.keys().cloned().collect()) {
+            let paths = changed.remove(&agent).unwrap_or_default();
+            bound.insert(agent, Changed::Only(paths));
+        }
+    }
+    let acting = path_gate::acting(session).into_iter();
+    bound.extend(acting.map(|agent| (agent, Changed::All)));
+    bound.retain(|agent, _| owner.as_ref() != Some(agent));
+    Ok(bound)
 }

@@ -1,8 +1,9 @@
 //! Checks a pick against the allowed paths of agents, as the target branch defines them: those of
-//! this process for all changes, those of each commit's author for that commit.
+//! this process for all changes, those of each commit's makers for that commit.
 
 use std::collections::BTreeSet;
 
+use crate::design::allowed_paths::makers::Makers;
 use crate::design::allowed_paths::path_gate;
 use crate::design::fork::names;
 use crate::design::merge::target_branch::Goal;
@@ -34,11 +35,10 @@ fn require_each(
     let before = repo.tree_of(Some(goal.tip))?;
     path_gate::require_step(session, before, computed.tree)?;
     let named = owners(session, request);
+    let makers = Makers::find(repo, goal.tip)?;
     let step = |commit: Oid, from: Oid, to: Oid| {
-        let past = repo.read_past(commit)?;
-        let address = format!("{} <{}>", past.author.name, past.author.email);
-        let author = path_gate::agent_of(&address);
-        let all = named.iter().cloned().chain(author).collect();
+        let made_by = makers.as_ref().map(|makers| makers.of(commit)).transpose()?;
+        let all = named.iter().cloned().chain(made_by.unwrap_or_default()).collect();
         let agents = request.others_rules.bind(session, all);
         if agents.is_empty() {
             return Ok(());

@@ -13,7 +13,7 @@ use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
 use crate::flow::clones;
-use crate::git::{Oid, Repo};
+use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -266,7 +266,9 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());
     let agent = clone.member.agent?;
-    let head = Repo::open_foreign(&session.world, &clone.path).and_then(|repo| repo.head()).ok();
+    let head = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory)
+        .and_then(|repo| repo.head())
+        .ok();
     Some(Agent {
         held_by,
         takeovers,

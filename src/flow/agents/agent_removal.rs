@@ -16,13 +16,12 @@ use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
-use crate::store::settings::Flags;
 use crate::store::{Session, lease};
 
 use crate::flow::residency;
 
 use super::agent_places::find;
-use super::last_checkpoint::{LeftBehind, last_state, resume, see_out};
+use super::last_checkpoint::{FailingFilter, LeftBehind, last_state, resume, see_out};
 use super::removed_operations::{self, KeptLog};
 use super::session_at;
 
@@ -130,10 +129,12 @@ fn remove_standing(
     if dry_run {
         return Ok(report);
     }
-    let inside = session_at(world, &clone.path)?;
+    let mut inside = session_at(world, &clone.path)?;
     let mut uncommitted = None;
     if report.unsaved > 0 && clone.member.role == Role::Agent {
-        uncommitted = checkpoint::create(&inside, &last_state())?.sha;
+        let filters = FailingFilter::if_forced(force);
+        let kept = filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
+        uncommitted = kept.sha;
     }
     publish::publish(&inside)?;
     report.log = removed_operations::look(&inside)?;
@@ -169,9 +170,9 @@ fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
 }
 
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
-    let there = world.standing_in(&clone.path);
-    let inside = Session::open(there, &Flags::default(), ObjectWrites::InMemory)?;
-    let scan = inside.repo.scan(&inside.world)?;
+    let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
+    let filters = FailingFilter::if_forced(force);
+    let scan = filters.look(&mut inside, |it| it.repo.scan(&it.world))?;
     let unsaved = crate::flow::reports::status::unsaved(&scan);
     let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
     let ignored_count = ignored.len();
@@ -192,7 +193,8 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         dry_run: true,
     };
     if clone.member.role == Role::Agent {
-        report.left_out = checkpoint::create(&inside, &last_state())?.left_out;
+        let kept = filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
+        report.left_out = kept.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
     let goes = !report.left_out.is_empty() || !report.own_repositories.is_empty();

@@ -21,7 +21,7 @@ use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
-use crate::git::{Oid, RefName, Repo, TreeEntry};
+use crate::git::{ObjectWrites, Oid, RefName, Repo, TreeEntry};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -154,7 +154,7 @@ impl AgentState {
 
 /// Scans a clone, and copies its objects here.
 fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
-    let other = Repo::open_foreign(&session.world, &clone.path)?;
+    let other = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory)?;
     let unignored = unignored::of(&other)?;
     let inside = Session {
         world: session.world.standing_in(&clone.path),
@@ -256,7 +256,7 @@ pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork>
     let found = names::find(&session.repo, typed).ok()?;
     let agent = found.published?.agent?;
     let clone = agent_places::find(session, &agent).ok()?;
-    let other = Repo::open_foreign(&session.world, &clone.path).ok()?;
+    let other = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory).ok()?;
     let scan = scan_of(&session.world, &session.repo.own_config().ok()?, &other).ok()?;
     let paths = status::unsaved(&scan);
     (paths > 0).then_some(UncommittedWork { agent, paths })

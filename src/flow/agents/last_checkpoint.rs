@@ -10,11 +10,10 @@ use crate::clones::removal::removal_steps::Leaving;
 use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::{self, automatic};
 use crate::git::{ObjectWrites, Repo};
-use crate::model::{Result, World};
+use crate::model::{Code, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
-use crate::store::settings::Flags;
 
 /// The maximum number of times that a clone is kept again because another process wrote into it.
 const ROUNDS: usize = 3;
@@ -62,8 +61,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
         let kept_until = leaving.kept_until.filter(|_| round == 0);
         let since = match kept_until {
             Some(until) if !leaving.was_written_since(world, until)? => {
-                let inside = world.standing_in(&leaving.folder);
-                let repo = Repo::open(&inside, ObjectWrites::Durable)?;
+                let repo = Repo::open_foreign(world, &leaving.folder, ObjectWrites::Durable)?;
                 leaving.keep_again(world, &repo)?;
                 until
             }
@@ -96,26 +94,59 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
     left(&leaving, "another process keeps writing into it".to_owned(), None)
 }
 
+/// What to do if a filter of the user fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::flow) enum FailingFilter {
+    /// Fail.
+    Refuses,
+    /// Look at every file as it is on disk, with a warning.
+    IsPassedOver,
+}
+
+impl FailingFilter {
+    /// Returns what it means for a removal that is forced, or not.
+    pub(in crate::flow) fn if_forced(force: bool) -> FailingFilter {
+        if force { FailingFilter::IsPassedOver } else { FailingFilter::Refuses }
+    }
+
+    /// Looks at the files of a clone.
+    pub(in crate::flow) fn look<T>(
+        self,
+        inside: &mut Session,
+        look: impl Fn(&Session) -> Result<T>,
+    ) -> Result<T> {
+        match look(inside) {
+            Err(error)
+                if error.code() == Code::FilterFailed && self == FailingFilter::IsPassedOver =>
+            {
+                let message = error.message();
+                (inside.world.narrate)(&format!("warning: {message}; files are kept unfiltered"));
+                inside.repo.pass_over_filters()?;
+                look(inside)
+            }
+            looked => looked,
+        }
+    }
+}
+
 /// Keeps the changes since then; returns the reason if something cannot be kept and must not be
 /// deleted.
 fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
-    let open = |writes| {
-        let inside = world.standing_in(&leaving.folder);
-        Session::open(inside, &Flags::default(), writes)
-    };
-    let inside = open(ObjectWrites::Durable)?;
+    let open = |writes| Session::open_foreign(world, &leaving.folder, writes);
+    let mut inside = open(ObjectWrites::Durable)?;
+    let filters = FailingFilter::if_forced(leaving.lets_go);
     inside.repo.look_at_hidden_files(&inside.world)?;
     if leaving.member.role == Role::Agent {
         let last_state = if leaving.kept_until.is_some() { late_state } else { last_state };
-        let looking = open(ObjectWrites::InMemory)?;
-        let kept = checkpoint::create(&looking, &last_state())?;
+        let mut looking = open(ObjectWrites::InMemory)?;
+        let kept = filters.look(&mut looking, |it| checkpoint::create(it, &last_state()))?;
         if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
         // A state that cannot be compared is kept once more.
         let looked = automatic::create(&looking, "");
         if !looked.is_ok_and(|looked| looked.reason.is_some()) {
-            checkpoint::create(&inside, &last_state())?;
+            filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
         }
     } else if !leaving.lets_go
         && crate::flow::reports::status::unsaved(&inside.repo.scan(&inside.world)?) > 0

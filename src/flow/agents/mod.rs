@@ -21,7 +21,7 @@ use crate::clones::removal::{self, removed_work};
 use crate::design::default_branch;
 use crate::design::fork::{self, names};
 use crate::git::identity::Identity;
-use crate::git::{Head, Oid, RefName};
+use crate::git::{Head, ObjectWrites, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -332,9 +332,5 @@ fn set_up(
 
 /// Opens a session in a clone, for a command that runs elsewhere.
 pub(in crate::flow) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
-    Session::open(
-        world.standing_in(path),
-        &crate::store::settings::Flags::default(),
-        crate::git::ObjectWrites::Durable,
-    )
+    Session::open_foreign(world, path, ObjectWrites::Durable)
 }

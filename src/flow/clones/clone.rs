@@ -16,7 +16,6 @@ use crate::setup::hooks::{self, Act, Target};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
-use crate::store::settings::Flags;
 use crate::store::settings::approved_commands::Approvals;
 
 use super::clone_source::Source;
@@ -191,8 +190,7 @@ fn make_ready(
     if member.role != Role::Agent {
         return Ok(Vec::new());
     }
-    let there = world.standing_in(path);
-    let inside = Session::open(there, &Flags::default(), ObjectWrites::Durable)?;
+    let inside = Session::open_foreign(world, path, ObjectWrites::Durable)?;
     publish::publish(&inside)?;
     if request.no_checkout {
         return Ok(Vec::new());

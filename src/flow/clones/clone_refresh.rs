@@ -9,8 +9,9 @@ use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::kept_refs;
 use crate::flow::sync::{self, ChangedBranch};
+use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::Remote;
-use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
+use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo, config, process};
 use crate::lfs::locks;
 use crate::model::{Code, Error, Result, Untouched, World, text};
 use crate::store::Session;
@@ -19,10 +20,12 @@ use crate::store::files::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::refs::own_refs;
-use crate::store::settings::Flags;
 
 use super::lost_record::{self, Record};
 use super::{commit_identity, large_file_store};
+
+/// The refspec of the remote of a clone.
+const FETCH: &str = "+refs/heads/*:refs/remotes/origin/*";
 
 /// A clone that was updated.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -68,8 +71,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     if hub.has_remote() {
         hub.fetch(world)?;
     }
-    let inside =
-        Session::open(world.standing_in(&clone.path), &Flags::default(), ObjectWrites::Durable)?;
+    let mut inside = open(world, &clone, &hub, ObjectWrites::Durable)?;
     let repo = &inside.repo;
     let from = repo.head()?.commit();
     let is_read = clone.member.role == Role::Reader;
@@ -83,7 +85,8 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         follow(&inside, &clone)?;
     }
     commit_identity::follow_manifest(&inside)?;
-    let lfs_url = large_file_store::follow_manifest(&inside)?;
+    let commit = repo.head()?.commit();
+    let lfs_url = large_file_store::follow_manifest(&mut inside)?;
     locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
@@ -94,12 +97,28 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         lfs_url,
         moved: changes.iter().map(short).collect(),
         from,
+<<<<<<< HEAD
         commit: repo.head()?.commit(),
+=======
+        followed: followed.and_then(|report| report.op),
+        gave_up,
+        commit,
+>>>>>>> wt-b
         kept_as,
         hub: clone.member.hub,
         record_renewed: record == Record::Lost,
         dry_run: false,
     })
+}
+
+/// Opens a clone with the remote of its hub, whatever its own configuration names.
+fn open(world: &World, clone: &FoundClone, hub: &Hub, writes: ObjectWrites) -> Result<Session> {
+    let mut inside = Session::open_foreign(world, &clone.path, writes)?;
+    if let Some(url) = hub.store.config("remote.origin.url") {
+        let of_origin = |name, value: &str| ConfigEntry::sub("remote", "origin", name, value);
+        inside.repo.adopt(&[of_origin("url", &url), of_origin("fetch", FETCH)])?;
+    }
+    Ok(inside)
 }
 
 /// Announces the remote branches that moved, in the name of the one who refreshed the clone.
@@ -154,8 +173,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         });
     }
     let hub = Hub::open(&clone.member.hub)?;
-    let inside =
-        Session::open(world.standing_in(&clone.path), &Flags::default(), ObjectWrites::InMemory)?;
+    let inside = open(world, &clone, &hub, ObjectWrites::InMemory)?;
     let repo = &inside.repo;
     let mut moved = Vec::new();
     if hub.has_remote() {
@@ -198,11 +216,10 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     let Some(url) = locate::origin_of(desk)?.map(|url| url.without_credentials()) else {
         return Ok(None);
     };
-    let there = desk.world.standing_in(&clone.path);
-    let inside = crate::git::Repo::open(&there, ObjectWrites::InMemory)?;
+    let inside = Repo::open_foreign(&desk.world, &clone.path, ObjectWrites::InMemory)?;
     let hub = Hub::open(&clone.member.hub)?;
     let key = "remote.origin.url";
-    let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");
+    let fetch = ("remote.origin.fetch", FETCH);
     if hub.store.config(key).as_ref() != Some(&url) {
         for (key, value) in [(key, url.as_str()), fetch] {
             own_refs::in_hub(&desk.world, hub.store.path(), |lock| {
@@ -214,12 +231,16 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
             })?;
         }
     }
+    let file = ConfigFile::of_repository(&inside);
+    let written = file.read()?;
+    let is_set = |key: &str, value: &String| config::values_in(&written, key).last() == Some(value);
     let set = |(key, value): (&str, &str)| {
         // The lock of that worktree proves that a leftover of a killed process is stale.
         let _lock = WorktreeLock::take(&desk.world, &inside, desk.wait_limit())?;
         let args = ["--replace-all", key, value];
-        ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
+        file.change(&inside, &desk.world, &args)
     };
+<<<<<<< HEAD
     let push_key = "remote.origin.pushurl";
     let push = locate::push_url_of(desk);
     let before = inside.config(push_key);
@@ -229,8 +250,14 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
         if before.as_ref() != Some(&push) {
             set((push_key, &push))?;
         }
+=======
+    if let Some(push) = locate::push_url_of(desk)
+        && !is_set("remote.origin.pushurl", &push)
+    {
+        set(("remote.origin.pushurl", &push))?;
+>>>>>>> wt-b
     }
-    if inside.config(key).as_ref() == Some(&url) {
+    if is_set(key, &url) {
         return Ok(None);
     }
     set((key, &url))?;

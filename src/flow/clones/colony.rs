@@ -4,15 +4,17 @@
 //! A failed publication is reported and stops nothing; the next changing command publishes again. A
 //! name that may belong to another agent is refused if the published work cannot be gathered.
 
+use crate::clones::clone_folders::membership_at;
 use crate::clones::found;
-use crate::clones::hub::{gather, joining, locate, publish};
+use crate::clones::hub::{Hub, gather, joining, locate, publish};
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::fork::names;
 use crate::flow::shared;
-use crate::git::ObjectWrites;
+use crate::git::{Checkout, ObjectWrites};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::state::event_log;
 
@@ -119,7 +121,7 @@ pub fn publish_changes(world: &World) {
             Session::open(world.standing_in(&workdir), &Flags::default(), ObjectWrites::Durable);
         let published = session.and_then(|session| {
             shared::refresh(&session);
-            publish::publish(&session)
+            publish_work(&session)
         });
         publish(world, published);
     }
@@ -127,9 +129,40 @@ pub fn publish_changes(world: &World) {
     event_log::write_announced(world);
 }
 
+/// Explains an error by the loss of the hub, from which a clone borrows its objects: anything may fail then.
+pub fn explain_by_lost_hub(world: &World, error: Error) -> Error {
+    let may_be_lost = matches!(
+        error.code(),
+        Code::ObjectMissing
+            | Code::Io
+            | Code::GitFailed
+            | Code::RepositoryBroken
+            | Code::RevisionNotFound
+    );
+    let checkout = Checkout::find(world).ok().filter(|_| may_be_lost);
+    let common_dir = checkout.and_then(|checkout| checkout.common_dir);
+    // A worktree of a clone has the record of the clone.
+    let member = common_dir.and_then(|common_dir| membership_at(common_dir.parent()?));
+    let hub = member.filter(|member| member.role != Role::Desk).map(|member| member.hub);
+    match hub.filter(|hub| !hub.is_dir()).and_then(|hub| Hub::open(&hub).err()) {
+        Some(lost) => lost.untouched(error.left_untouched()).detail("cause", error.sentence()),
+        None => error,
+    }
+}
+
 /// Publishes the changes of plain git.
 pub fn publish_session(session: &Session) {
-    publish(&session.world, publish::publish(session));
+    publish(&session.world, publish_work(session));
+}
+
+/// Publishes; fails if the hub is gone while clones borrow from it.
+fn publish_work(session: &Session) -> Result<usize> {
+    if let Some(member) = session.membership.as_ref().filter(|member| member.role == Role::Desk)
+        && joining::is_hub_missing(session, &member.hub)?
+    {
+        Hub::open(&member.hub)?;
+    }
+    publish::publish(session)
 }
 
 fn publish(world: &World, published: Result<usize>) {
@@ -137,5 +170,8 @@ fn publish(world: &World, published: Result<usize>) {
         && world.warned.is_first(&error.message())
     {
         (world.narrate)(&format!("warning: cannot publish to the hub: {}", error.message()));
+        if let Some(hint) = error.hint_text().filter(|_| error.code() == Code::HubMissing) {
+            (world.narrate)(&format!("hint: {hint}"));
+        }
     }
 }

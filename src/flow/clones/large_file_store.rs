@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::clones::new_clone::clone_large_files::Store;
+use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::lfs::store_url;
@@ -68,9 +69,9 @@ pub(in crate::flow) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
     }
 }
 
-/// Sets the store in a clone as the manifest of the default branch wants it; returns the new URL, empty for the
-/// remote, if that has changed anything.
-pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String>> {
+/// Sets the store in a clone as the manifest of the default branch wants it, also for git-lfs in this session; returns
+/// the new URL, empty for the remote, if that has changed anything.
+pub(in crate::flow) fn follow_manifest(inside: &mut Session) -> Result<Option<String>> {
     let (repo, world) = (&inside.repo, &inside.world);
     let found = DefaultTrees::find(world, repo)?;
     let store = match found.trees.first() {
@@ -81,7 +82,11 @@ pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String
         Store::Separate(url) => Some(url),
         Store::Remote | Store::Git | Store::ByAttributes => None,
     };
-    let _lock = WorktreeLock::take(world, repo, inside.wait_limit())?;
+    let lock = WorktreeLock::take(world, repo, inside.wait_limit())?;
     let has_changed = store_url::follow(inside, wanted.as_deref())?;
+    drop(lock);
+    if let Some(url) = &wanted {
+        inside.repo.adopt(&[ConfigEntry::plain("lfs", "url", url.as_str())])?;
+    }
     Ok(has_changed.then(|| wanted.unwrap_or_default()))
 }

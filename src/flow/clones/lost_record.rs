@@ -63,7 +63,7 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
     let Some(place) = path.canonicalize().ok().and_then(|path| AgentPlace::find(&path)) else {
         return Ok(None);
     };
-    let repo = Repo::open(&session.world.standing_in(path), ObjectWrites::InMemory)?;
+    let repo = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory)?;
     // As in a new clone: without an origin, its remote is the checkout itself.
     let url = locate::origin_of(session)?.map_or_else(
         || session.repo.common_dir().display().to_string(),

@@ -25,7 +25,7 @@ use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
 use crate::clones::removal::{self, removal_steps};
-use crate::git::{ObjectWrites, Oid};
+use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -87,9 +87,8 @@ pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
 }
 
 fn describe(world: &World, clone: FoundClone) -> Clone {
-    let inside = world.standing_in(&clone.path);
-    let head =
-        crate::git::Repo::open(&inside, ObjectWrites::InMemory).and_then(|repo| repo.head()).ok();
+    let repo = Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory);
+    let head = repo.and_then(|repo| repo.head()).ok();
     let member = clone.member;
     Clone {
         id: member.id,

@@ -17,7 +17,6 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::acting_agent::{self, AgentReason};
-use crate::store::settings::Flags;
 use crate::store::settings::approved_commands::{self, Approvals, NamedBy};
 
 /// The result of a command.
@@ -222,8 +221,7 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root));
     let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
-    let there = world.standing_in(&clone.path);
-    let inside = Session::open(there, &Flags::default(), ObjectWrites::Durable)?;
+    let inside = Session::open_foreign(world, &clone.path, ObjectWrites::Durable)?;
     inside.refuse_reader()?;
     let tree = inside.repo.tree_of(inside.repo.head()?.commit())?;
     let approvals = Approvals::of(&root, &clone.member.hub);

@@ -16,9 +16,8 @@ pub(in crate::flow) fn find(
     let Some((path, member)) = wanted.shared() else {
         return Ok(None);
     };
-    let inside = world.standing_in(&path);
-    let repo = Repo::open(&inside, ObjectWrites::Durable)?;
-    let sparse = repo.cone(&inside)?;
+    let repo = Repo::open_foreign(world, &path, ObjectWrites::Durable)?;
+    let sparse = repo.cone(&world.standing_in(&path))?;
     let is_same = match &request.sparse {
         Cone::Of(typed) => *typed == sparse,
         Cone::Whole => sparse.is_empty(),

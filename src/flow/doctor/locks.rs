@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Check;
-use crate::clones::hub::{self, joining};
 use crate::flow::agents::agent_places::clones_here;
 use crate::flow::migrate::{self, Stage};
 use crate::flow::residency;
@@ -89,7 +88,6 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         collect_here(&session.repo.common_dir().join(folder), &mut found);
     }
     if let Some(member) = &session.membership {
-        checks.extend(hub_check(session, &member.hub)?);
         let mut of_hub = Vec::new();
         collect_locks(&member.hub, &BESIDE_REFS, &mut of_hub);
         // Others publish there all the time.
@@ -123,18 +121,6 @@ pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
             Check::ill("migration", found.detail, found.way_on.to_owned())
         }
         Stage::AtWork => Check::well("migration", found.detail),
-    }))
-}
-
-/// Checks the hub of this repository.
-fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
-    if !joining::is_hub_missing(session, path)? {
-        return Ok(None);
-    }
-    let missing = hub::Hub::open(path).err();
-    Ok(missing.map(|error| {
-        let way = error.hint_text().unwrap_or("git colony clones gc");
-        Check::ill("hub", error.message(), way)
     }))
 }
 

@@ -1,5 +1,6 @@
 //! Checks everything that could cause trouble later. Reads only.
 
+mod hub;
 mod locks;
 mod merge_drivers;
 mod setup;
@@ -68,6 +69,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
 fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     let mut checks = versions::large_files(session)?;
     checks.extend(locks::locks(session)?);
+    checks.extend(hub::check(session, depth)?);
     checks.extend(locks::migration(session)?);
     checks.push(locks::pages(session));
     checks.extend(locks::watches(session));

@@ -16,8 +16,8 @@ use crate::design::fork::forks::{self, Fork};
 use crate::design::fork::locked_paths::{self, Locked};
 use crate::design::fork::{names, published_forks};
 use crate::design::worktree;
-use crate::git::Repo;
 use crate::git::worktree::scan::Scan;
+use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
@@ -122,7 +122,7 @@ fn name_in_clone(session: &Session, row: &Row, branch: &str) -> String {
     let is_desk = |member: &&Membership| member.role == Role::Desk;
     let clone = row.path.as_ref().zip(member.filter(is_desk));
     let told = clone.and_then(|(path, desk)| {
-        let clone = Repo::open_foreign(&session.world, path).ok()?;
+        let clone = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory).ok()?;
         Some(published_forks::name_in_clone(repo, desk, &clone, branch))
     });
     told.or_else(|| names::of_desk(repo, branch).ok()).unwrap_or_else(|| branch.to_owned())

@@ -16,7 +16,7 @@ use crate::flow::agents::agent_state;
 use crate::flow::reports::status;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
-use crate::git::{RefName, Repo};
+use crate::git::{ObjectWrites, RefName, Repo};
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
 use crate::store::agent_policy::protected_branches::{ProtectedBranch, ProtectedBranches};
@@ -166,7 +166,7 @@ impl Row {
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());
-        let repo = match Repo::open_foreign(world, &clone.path) {
+        let repo = match Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory) {
             Ok(repo) => repo,
             Err(error) => {
                 row.unseen = Some(ForkProblem::told(&error));

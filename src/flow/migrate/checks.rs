@@ -121,7 +121,7 @@ fn unpublished(
     map: &ObjectMap,
 ) -> Option<Error> {
     let inside = session.world.standing_in(path);
-    let repo = Repo::open(&inside, ObjectWrites::InMemory);
+    let repo = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory);
     let found = repo.and_then(|repo| {
         let edits = crate::flow::reports::status::unsaved(&repo.scan(&inside)?);
         let here = &session.repo;

@@ -9,7 +9,7 @@ use crate::design::fork::forks;
 use crate::flow::agents::{agent_places, agent_state};
 use crate::flow::fleet::unsaved_paths;
 use crate::git::worktree::safe_open;
-use crate::git::{Checkout, PathPattern, Repo};
+use crate::git::{Checkout, ObjectWrites, PathPattern, Repo};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::settings::colony_toml::SettingsProblem;
@@ -146,7 +146,7 @@ fn changed_by_agents(session: &Session) -> Result<BTreeMap<String, BTreeSet<Repo
         let Some(agent) = clone.member.agent.clone() else {
             continue;
         };
-        let scan = Repo::open_foreign(&session.world, &clone.path)
+        let scan = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory)
             .and_then(|repo| agent_state::scan_of(&session.world, &config, &repo));
         if let Ok(scan) = scan {
             let paths = unsaved_paths(&scan);

@@ -13,6 +13,7 @@ use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
 use gix::prelude::FindExt as _;
 
 use crate::git::process::Git;
+use crate::git::process::command_config::quoted;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
@@ -54,16 +55,25 @@ pub(in crate::git) struct CleanFilters {
 impl CleanFilters {
     pub(in crate::git) fn new(
         repo: &Repo,
+        world: &World,
         attributes: gix::worktree::Stack,
     ) -> Result<CleanFilters> {
         let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes)
             .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
         let (mut pipeline, attributes) = pipeline.into_parts();
-        if let Some(folder) = &*repo.large_files_in.borrow() {
-            let drivers = &mut pipeline.options_mut().drivers;
-            for driver in drivers.iter_mut().filter(|driver| driver.name == "lfs") {
-                for command in [&mut driver.clean, &mut driver.process] {
-                    *command = command.take().map(|command| directed(&command, folder));
+        let folder = repo.large_files_in.borrow();
+        for driver in &mut pipeline.options_mut().drivers {
+            let folder = folder.as_ref().filter(|_| driver.name == "lfs");
+            // As for git, an empty command is none.
+            for command in [&mut driver.clean, &mut driver.process] {
+                command.take_if(|command| command.is_empty());
+            }
+            for command in [&mut driver.clean, &mut driver.process].into_iter().flatten() {
+                if let Some(folder) = folder {
+                    *command = directed(command, folder);
+                }
+                if let Some(stand_in) = &repo.stand_in {
+                    *command = stand_in.imposed_on(world, command).into();
                 }
             }
         }
@@ -105,17 +115,6 @@ impl CleanFilters {
 fn directed(command: &BString, folder: &Path) -> BString {
     // git's own format for settings; the caller's come first.
     let setting = [STORAGE.as_bytes(), b"=", folder.as_os_str().as_bytes()].concat();
-    let quoted = |bytes: &[u8]| -> Vec<u8> {
-        let mut quoted = vec![b'\''];
-        for byte in bytes {
-            match byte {
-                b'\'' => quoted.extend(b"'\\''"),
-                byte => quoted.push(*byte),
-            }
-        }
-        quoted.push(b'\'');
-        quoted
-    };
     let mut line =
         b"GIT_CONFIG_PARAMETERS=\"${GIT_CONFIG_PARAMETERS:+$GIT_CONFIG_PARAMETERS }\"".to_vec();
     line.extend(quoted(&quoted(&setting)));

@@ -63,7 +63,7 @@ impl<'a> FileWriter<'a> {
         };
         // Filters inherit our standard error.
         (world.listen)();
-        let filters = CleanFilters::new(repo, attributes()?.detach())?;
+        let filters = CleanFilters::new(repo, world, attributes()?.detach())?;
         let attributes = attributes()?;
         Ok(FileWriter {
             attributes,

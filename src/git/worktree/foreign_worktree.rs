@@ -16,7 +16,7 @@ use gix::objs::{Kind, Write as _};
 use crate::git::new_repository::ConfigEntry;
 use crate::git::quoted_path::listed;
 use crate::git::scratch::Scratch;
-use crate::git::{Head, ObjectWrites, Oid, Repo, git_directory};
+use crate::git::{Head, ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::safe_open;
@@ -70,14 +70,6 @@ impl Repo {
         written.map_err(|e| Error::io("cannot write a configuration", e))?;
         text.push(b'\n');
         Ok(OwnConfig { text })
-    }
-
-    /// Opens another user's repository with `folder` as its working tree. Anything but a regular
-    /// file in place of git's files is refused without opening it: reading a pipe would block.
-    pub fn open_foreign(world: &World, folder: &Path) -> Result<Repo> {
-        let git_dir = folder.join(".git");
-        git_directory::require(&git_dir)?;
-        Repo::open(&seen_from(world, folder, &git_dir), ObjectWrites::InMemory)
     }
 
     /// Copies the objects that `tips` need and this repository lacks from `from`, each after those

@@ -73,6 +73,22 @@ pub fn is_rule_file(path: &RepoPath) -> bool {
     FOLDERS.into_iter().any(of)
 }
 
+/// Returns `true` if a tree may have a rule for any agent.
+pub fn are_in(repo: &Repo, tree: Oid) -> Result<bool> {
+    for folder in FOLDERS {
+        let path = RepoPath::from(folder);
+        for directory in path.ancestors().chain([path.clone()]) {
+            if repo.leaf_in(tree, &directory)?.is_some() {
+                return Ok(true);
+            }
+        }
+        if repo.tree_in(tree, folder)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Returns the path for the rule of an agent.
 pub fn path_of(agent: &str) -> RepoPath {
     RepoPath::from(format!("{}/{agent}.md", FOLDERS[0]).as_str())

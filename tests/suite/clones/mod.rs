@@ -2,6 +2,7 @@
 
 mod clone_commands;
 mod file_systems;
+mod hub_damage;
 mod hub_faults;
 mod newer_format;
 mod sparse_clones;

@@ -3,6 +3,7 @@
 mod cargo;
 mod client;
 mod clones;
+mod confinement;
 mod contract;
 mod long_answers;
 mod long_calls;

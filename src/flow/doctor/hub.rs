@@ -1,0 +1,66 @@
+//! Checks the hub of this repository: whether it is there, and can be read by git and by git-colony.
+
+use std::path::Path;
+
+use crate::clones::hub::{Hub, joining};
+use crate::git::process::Output;
+use crate::model::{Result, text};
+use crate::store::Session;
+
+use super::{Check, Depth};
+
+/// Returns the problem of the hub, if it has one.
+pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
+    let Some(member) = &session.membership else {
+        return Ok(None);
+    };
+    let path = member.hub.as_path();
+    if joining::is_hub_missing(session, path)? {
+        let missing = Hub::open(path).err();
+        return Ok(missing.map(|error| {
+            let way = error.hint_text().unwrap_or("git colony clones gc");
+            Check::ill("hub", error.message(), way)
+        }));
+    }
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    let broken = match fault(session, path, depth) {
+        Ok(fault) => fault,
+        Err(error) => Some(error.message()),
+    };
+    let place = path.display();
+    Ok(broken.map(|why| {
+        let shown = text::shell_word(&path.to_string_lossy());
+        Check::ill(
+            "hub",
+            format!("cannot use the hub '{place}': {why}"),
+            format!("git -C {shown} fsck   # names the broken files; restore them from a backup"),
+        )
+    }))
+}
+
+fn fault(session: &Session, path: &Path, depth: Depth) -> Result<Option<String>> {
+    let hub = Hub::open(path)?;
+    for found in hub.store.refs_below("refs/")? {
+        session.world.interrupt.check()?;
+        if !hub.store.has(found.id) {
+            return Ok(Some(format!("the object of '{}' is missing: {}", found.name, found.id)));
+        }
+    }
+    let run = |args: &[&str]| hub.store.git(&session.world).args(args).run();
+    let listed = run(&["for-each-ref", "--count=1"])?;
+    // git goes on after some faults, with a warning.
+    if !listed.success() || !listed.stderr.is_empty() {
+        return Ok(Some(first_line(&listed)));
+    }
+    if depth == Depth::Deep {
+        let checked = run(&["fsck", "--strict", "--no-dangling", "--no-progress"])?;
+        return Ok((!checked.success()).then(|| first_line(&checked)));
+    }
+    Ok(None)
+}
+
+fn first_line(output: &Output) -> String {
+    output.stderr.lines().next().unwrap_or("git gave no reason").to_owned()
+}

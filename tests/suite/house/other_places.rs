@@ -1,0 +1,88 @@
+//! Each place of the source where a command looks into another directory than the one it was started in, and what makes
+//! that safe: a clone of an agent may be configured to run anything.
+
+use super::sources;
+
+/// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
+const GATED: [&str; 16] = [
+    "clones/hub/hub_rebuild.rs",
+    "flow/agents/agent_places.rs",
+    "flow/agents/agent_removal.rs",
+    "flow/agents/agent_state.rs",
+    "flow/agents/last_checkpoint.rs",
+    "flow/agents/mod.rs",
+    "flow/clones/clone.rs",
+    "flow/clones/clone_refresh.rs",
+    "flow/clones/lost_record.rs",
+    "flow/clones/mod.rs",
+    "flow/clones/setup_commands.rs",
+    "flow/clones/shared_clone.rs",
+    "flow/fleet/mod.rs",
+    "flow/fleet/row.rs",
+    "flow/migrate/checks.rs",
+    "flow/workspace/groups.rs",
+];
+
+/// Stands in another directory, or opens what is there, by other rights.
+const OTHERS: [(&str, &str); 23] = [
+    ("cli/look.rs", "the repository of the command"),
+    ("cli/mcp/run_action.rs", "the clone of the agent that acts"),
+    ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
+    ("clones/hub/hub_rebuild.rs", "the world of a gated repository"),
+    ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
+    ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
+    ("context/working_files.rs", "lists names only, without a monitor of files"),
+    ("flow/agents/agent_state.rs", "the world of a repository with our configuration"),
+    ("flow/clones/colony.rs", "the repository that the command has changed"),
+    ("flow/clones/setup_commands.rs", "commands that the user has approved"),
+    ("flow/clones/shared_clone.rs", "the world of a gated repository"),
+    ("flow/deinit/mod.rs", "a worktree of this repository"),
+    ("flow/hook.rs", "the directory of the agent that runs the hook"),
+    ("flow/map/map_repo/find_repository.rs", "reads commits, starts nothing"),
+    ("flow/migrate/checks.rs", "the world of a gated repository"),
+    ("flow/tour.rs", "a repository that the tour makes"),
+    ("flow/workspace/cargo/mod.rs", "cargo, which the user has allowed"),
+    ("flow/workspace/catalog_edit.rs", "finds the root, starts nothing"),
+    ("flow/workspace/query/query_indexed.rs", "reads pages, starts nothing"),
+    ("flow/workspace/query/target.rs", "reads commits and files, starts nothing"),
+    ("flow/worktree_hook.rs", "the folder of all clones"),
+    ("git/checkout.rs", "finds the repository around, starts nothing"),
+    ("workspace/catalog/resolve.rs", "finds the root, starts nothing"),
+];
+
+/// The gate itself.
+const GATE: [&str; 4] = [
+    "git/foreign_repository.rs",
+    "git/worktree/foreign_worktree.rs",
+    "model/world.rs",
+    "store/session.rs",
+];
+
+fn files_with(call: &str) -> Vec<String> {
+    let found = sources().into_iter().filter(|(_, text)| text.contains(call));
+    let mut files: Vec<_> = found.map(|(path, _)| path.display().to_string()).collect();
+    files.sort();
+    files.retain(|file| !GATE.contains(&file.as_str()));
+    files
+}
+
+#[test]
+fn each_look_into_another_directory_has_its_right() {
+    assert_eq!(files_with("open_foreign("), GATED, "a use of the gate is new, or none any more");
+    let others: Vec<_> = OTHERS.iter().map(|(file, _)| *file).collect();
+    assert_eq!(files_with(".standing_in("), others, "it is new, or none any more: say its right");
+}
+
+#[test]
+fn clones_are_opened_through_the_gate_only() {
+    for (path, text) in sources() {
+        let path = path.display().to_string();
+        let of_clones = ["clones/", "flow/agents/", "flow/clones/", "flow/fleet/"];
+        let is_listed = OTHERS.iter().any(|(file, _)| *file == path);
+        if of_clones.iter().any(|folder| path.starts_with(folder)) && !is_listed {
+            for call in [" Repo::open(", "(Repo::open(", "Session::open("] {
+                assert!(!text.contains(call), "{path} opens a repository beside the gate");
+            }
+        }
+    }
+}
