@@ -8,6 +8,7 @@ use crate::git::plain_file;
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+use super::object::odd_commits;
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::{Oid, discovery, process};
@@ -169,7 +170,7 @@ impl Repo {
         writes: ObjectWrites,
         interrupt: &Interrupt,
     ) -> Repo {
-        inner.object_cache_size_if_unset(8 * 1024 * 1024);
+        odd_commits::understand(&mut inner);
         Repo {
             git_dir: places.git_dir,
             common_dir: places.common_dir,

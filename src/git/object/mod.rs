@@ -2,6 +2,7 @@
 
 pub mod commit_message;
 pub mod message;
+pub(crate) mod odd_commits;
 pub(crate) mod peel;
 pub mod picked_commit;
 pub(crate) mod quarantine;
@@ -15,7 +16,7 @@ pub(crate) mod tree;
 use std::borrow::Cow;
 use std::fmt;
 
-use gix::bstr::ByteSlice as _;
+use gix::bstr::BStr;
 use serde::{Deserialize, Serialize};
 
 use crate::model::time::Moment;
@@ -112,10 +113,18 @@ impl Signature {
     }
 
     pub(super) fn from_gix(signature: &gix::actor::SignatureRef<'_>) -> Signature {
+        Signature::encoded(signature, None)
+    }
+
+    /// Reads one of a commit with this encoding.
+    pub(super) fn encoded(
+        signature: &gix::actor::SignatureRef<'_>,
+        encoding: Option<&BStr>,
+    ) -> Signature {
         let time = signature.time().unwrap_or_default();
         Signature {
-            name: signature.name.to_str_lossy().into_owned(),
-            email: signature.email.to_str_lossy().into_owned(),
+            name: message::decoded(signature.name, encoding),
+            email: message::decoded(signature.email, encoding),
             seconds: time.seconds,
             offset_seconds: time.offset,
         }
@@ -288,12 +297,13 @@ impl Repo {
         let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, missing)?;
         let committer = decoded.committer().or_code(Code::RepositoryBroken, missing)?;
-        let subject = decoded.message.lines().next().unwrap_or_default();
+        let encoding = message::encoding_of(&decoded);
+        let message = message::decoded(decoded.message, encoding);
         Ok(Commit {
             tree: decoded.tree().into(),
             parents: decoded.parents().map(Oid::from).collect(),
-            committer: Signature::from_gix(&committer),
-            subject: subject.to_str_lossy().into_owned(),
+            committer: Signature::encoded(&committer, encoding),
+            subject: message.lines().next().unwrap_or_default().to_owned(),
         })
     }
 }
