@@ -5,3 +5,4 @@ mod file_systems;
 mod hub_faults;
 mod newer_format;
 mod sparse_clones;
+mod variables;
