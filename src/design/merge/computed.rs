@@ -300,7 +300,7 @@ pub(super) fn write_merge(
     tree: Oid,
     message: &str,
 ) -> Result<Oid> {
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let mut parents = vec![sides.goal.tip];
     if !request.squash {
         parents.push(sides.source.commit);
@@ -308,8 +308,8 @@ pub(super) fn write_merge(
     let commit = NewCommit {
         tree,
         parents,
-        signature: &signature,
+        signature: &by.committer,
         message: session.with_trailers(message.to_owned()),
     };
-    write_commit(session, commit)
+    write_commit(session, commit, &by.author)
 }

@@ -223,7 +223,7 @@ impl Agreed {
         before: &[Applied],
         wanted: &[WantedCommit],
     ) -> Result<Agreed> {
-        let committer = session.identity()?.at(&session.world);
+        let committer = session.signatures()?.committer;
         let trailer = session.session_trailer();
         let mut overrides = Overrides::new();
         loop {

@@ -188,13 +188,21 @@ impl TreeEntry {
     }
 }
 
+/// Who has made a commit.
+pub struct Signatures {
+    /// The author, and the time of the change.
+    pub author: Signature,
+    /// The committer, and the time of the commit.
+    pub committer: Signature,
+}
+
 /// A commit to write.
 pub struct NewCommit<'a> {
     /// Its tree.
     pub tree: Oid,
     /// Its parents, in order.
     pub parents: Vec<Oid>,
-    /// Author and committer.
+    /// The committer; the author as well, if no other is named.
     pub signature: &'a Signature,
     /// The message; a final newline is added.
     pub message: String,
@@ -270,13 +278,18 @@ impl Repo {
 
     /// Writes a commit that no ref points to yet.
     pub fn write_commit(&self, commit: NewCommit<'_>) -> Result<Oid> {
+        let author = commit.signature;
+        self.write_authored_commit(commit, author)
+    }
+
+    /// Writes a commit with an author of its own that no ref points to yet.
+    pub fn write_authored_commit(&self, commit: NewCommit<'_>, author: &Signature) -> Result<Oid> {
         let message = with_newline(commit.message);
-        let signature = commit.signature.to_gix();
         let object = gix::objs::Commit {
             tree: commit.tree.0,
             parents: commit.parents.iter().map(|parent| parent.0).collect(),
-            author: signature.clone(),
-            committer: signature,
+            author: author.to_gix(),
+            committer: commit.signature.to_gix(),
             encoding: None,
             message: message.into(),
             extra_headers: Vec::new(),
