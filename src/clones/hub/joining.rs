@@ -11,6 +11,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
 
+pub use super::hub_creation::refuse_incomplete;
 use super::hub_creation::{make_from_repository, make_from_url};
 use super::hub_folder::HubPlace;
 use super::locate::{address_of, origin_of, place_here};
@@ -49,6 +50,7 @@ pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
 
 /// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
+    refuse_incomplete(&session.repo)?;
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
         let hub = Hub::open(&member.hub)?;

@@ -55,6 +55,7 @@ impl Computed {
         let Some(first) = bases.first().copied() else {
             return Err(no_base(session, sides));
         };
+        repo.fetch_promised(&session.world, &[&[theirs][..], &bases].concat(), &[ours])?;
         let outcome = if first == theirs {
             MergeOutcome::UpToDate
         } else if first == ours && !makes_commit(session, request) {

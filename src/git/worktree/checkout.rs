@@ -105,6 +105,10 @@ impl Repo {
                 entry.flags.insert(Flags::SKIP_WORKTREE);
             }
         }
+        let needed = index.entries().iter().filter(|entry| {
+            !entry.flags.contains(Flags::SKIP_WORKTREE) && !entry.mode.is_submodule()
+        });
+        self.fetch_missing(world, needed.map(|entry| entry.id.into()))?;
         let cannot = || "cannot write the files of the checkpoint";
         let mut options = self
             .inner
