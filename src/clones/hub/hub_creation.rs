@@ -33,6 +33,8 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     // Without --local, which would fail on another file system; git then copies by itself.
+    // The user may forbid local URLs, but this is none: the hub is ours.
+    git.config("protocol.file.allow", "always");
     git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
     // A path of this machine, which git must not take for a URL.
     git.arg("--").arg(repo.common_dir()).arg(new);
