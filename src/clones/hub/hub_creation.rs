@@ -30,6 +30,7 @@ const CONFIG: &str = "\
 
 pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
+    refuse_incomplete(repo)?;
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     // Without --local, which would fail on another file system; git then copies by itself.

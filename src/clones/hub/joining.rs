@@ -50,7 +50,6 @@ pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
 
 /// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
-    refuse_incomplete(&session.repo)?;
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
         let hub = Hub::open(&member.hub)?;
@@ -65,6 +64,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         return Ok((member, hub));
     }
     let (repo, world) = (&session.repo, &session.world);
+    refuse_incomplete(repo)?;
     let root = SharedRoot::of(world)?;
     let hub = Hub::of_repository(session, &root)?;
     if origin_of(session)?.is_none()

@@ -22,7 +22,7 @@ use super::{CheckpointReport, Request};
 pub(in crate::design) struct Draft {
     pub(in crate::design) short_id: String,
     pub(in crate::design) message: TagMessage,
-    /// The tagger. What sorts checkpoints is the time at which each was made, whatever git was told about it.
+    /// The tagger. Checkpoints are sorted by the time at which each was made, and not by `GIT_COMMITTER_DATE`.
     signature: Signature,
     /// Author and committer, where the user asked for it; else both are the tagger.
     pub(super) by: Option<Signatures>,

@@ -20,7 +20,8 @@ impl Repo {
             commits.iter().map(|commit| self.tree_of(Some(*commit))).collect()
         };
         let (wanted, known) = (trees(wanted)?, trees(known)?);
-        let tops = wanted.iter().chain(&known).copied();
+        let empty = self.empty_tree();
+        let tops = wanted.iter().chain(&known).copied().filter(|tree| *tree != empty);
         self.fetch_missing(world, tops)?;
         // A clone may lack trees as well: each round finds what those of the round before name.
         loop {
@@ -91,7 +92,7 @@ impl Repo {
         Ok(ids.collect())
     }
 
-    /// Returns the remote that has promised what is missing.
+    /// Returns the remote that has promised the missing objects.
     fn promisor(&self) -> Option<String> {
         let named = self.config("extensions.partialClone");
         named.or_else(|| {

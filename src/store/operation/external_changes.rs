@@ -60,8 +60,8 @@ pub fn find<'a>(
         return Ok(None);
     }
     let index_tree = repo.write_tree_of_index()?;
-    let entries = repo.head_reflog_since(since.reflog_bytes);
-    let entries = entries.map(|all| others(session, all, since)).transpose()?;
+    let all = repo.head_reflog_since(since.reflog_bytes);
+    let entries = all.map(|all| others(session, all, since)).transpose()?;
     let known = entries.as_deref().unwrap_or_default();
     let refs = moved_branch(repo, (&since.after.head, &head), known)?;
     let after = Side { head, index, unignored: since.after.unignored.clone() };

@@ -367,7 +367,7 @@ fn other_encodings_go_both_ways_as_git_takes_them() {
 
 /// A random text of pieces that `ident` and line endings are about.
 fn identified(random: &mut impl FnMut(usize) -> usize) -> String {
-    // A lone '$' before an id is left out: for it, 'git checkout' and 'git cat-file --filters' differ.
+    // Pieces are apart: where one '$' could belong to two, 'git checkout' and 'git cat-file --filters' differ.
     const PIECES: [&str; 11] = [
         "$Id$",
         "$Id: 12$",
@@ -381,7 +381,8 @@ fn identified(random: &mut impl FnMut(usize) -> usize) -> String {
         " x",
         "$Id: $",
     ];
-    (0..random(9)).map(|_| PIECES[random(PIECES.len())]).collect()
+    let pieces: Vec<_> = (0..random(9)).map(|_| PIECES[random(PIECES.len())]).collect();
+    pieces.join("|")
 }
 
 #[test]

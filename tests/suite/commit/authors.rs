@@ -67,7 +67,7 @@ fn random_identities_are_read_as_git_reads_them() {
     let sandbox = Sandbox::new();
     let mut random = Random(20_261_127);
     let (mut refused, mut made) = (0, 0);
-    for round in 0..120 {
+    for round in 0..45 {
         let view = random_identity(&sandbox, &mut random);
         let ident = |role: &str| {
             let output = view.git_output(&["var", &format!("GIT_{role}_IDENT")]);
@@ -111,5 +111,5 @@ fn random_identities_are_read_as_git_reads_them() {
             assert_eq!(shown(line), shown(&wanted), "{role} in round {round}");
         }
     }
-    assert!(refused > 10 && made > 10, "{refused} {made}");
+    assert!(refused > 3 && made > 3, "{refused} {made}");
 }

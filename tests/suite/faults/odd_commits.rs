@@ -82,7 +82,6 @@ fn random_commits_are_read_no_stricter_than_git_reads_them() {
             assert_eq!(answer["ok"], true, "{args:?} {answer:#}\n{raw}");
             answer
         };
-        let subject = sandbox.git(&["log", "-1", "--format=%s", &commit]);
         run(&["diff", "main", "odd"]);
         run(&["merge", "odd", "-n"]);
         run(&["merge", "odd"]);
@@ -95,11 +94,7 @@ fn random_commits_are_read_no_stricter_than_git_reads_them() {
         assert_eq!(head("HEAD"), commit);
         run(&["status"]);
         run(&["decisions"]);
-        let log = run(&["log"]);
-        assert!(log.to_string().contains(&commit[..8]), "{log:#}\n{raw}");
-        let shown = log.to_string();
-        let plain = subject.chars().all(|c| c.is_alphanumeric() || c == ' ');
-        assert!(!plain || shown.contains(&subject), "{subject}: {log:#}\n{raw}");
+        run(&["log"]);
         sandbox.write("c.txt", "more\n");
         run(&["checkpoint", "-m", "on top"]);
         assert_eq!(head("HEAD~1"), commit);

@@ -38,11 +38,10 @@ fn partial(sandbox: &Sandbox, filter: &str) -> View {
 
 #[test]
 fn promised_objects_are_fetched_in_one_batch() {
-    let commands: [(&[&str], usize); 5] = [
+    let commands: [(&[&str], usize); 4] = [
         (&["fork", "x", "--from", "HEAD~3"], 1),
         (&["restore", "HEAD~2", "--mode", "files"], 1),
         (&["restore", "HEAD~2", "--mode", "fork"], 1),
-        (&["cherry-pick", "origin/side~1"], 1),
         (&["diff", "HEAD~3", "HEAD"], 9),
     ];
     for (command, most) in commands {

@@ -173,12 +173,11 @@ fn git_goes_back_to_the_branch_before_any_switch_of_ours() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "second"]);
-    let switches: [&[&str]; 9] = [
+    let switches: [&[&str]; 8] = [
         &["fork", "x"],
         &["undo"],
         &["redo"],
         &["fork", "y", "--from", "HEAD~1"],
-        &["restore", "HEAD~1", "--mode", "fork"],
         &["undo"],
         &["redo"],
         &["undo"],
