@@ -94,6 +94,46 @@ impl Terminal {
     }
 }
 
+/// The variables that gix reads from the process for every repository that it opens, although they are about one.
+const READ_BY_GIX: [&str; 6] = [
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// The prefix under which they reach the world of this program.
+const OF_CALLER: &str = "COLONY_OF_CALLER_";
+
+/// Starts this program again with these variables renamed, if one is set: a library cannot be kept from reading the
+/// environment of its process. Returns if there is nothing to rename, or if the system refuses.
+#[expect(clippy::disallowed_methods, reason = "this is the gate for the environment")]
+pub fn hide_repository() {
+    let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let mut is_any = false;
+    for name in READ_BY_GIX {
+        if let Some(value) = variables.remove(OsStr::new(name)) {
+            variables.insert(format!("{OF_CALLER}{name}").into(), value);
+            is_any = true;
+        }
+    }
+    if is_any {
+        // If it fails, commands still work in the repository that the variables are about.
+        drop(crate::git::process::restart(&program(), std::env::args_os(), &variables));
+    }
+}
+
+/// Gives the variables of [`hide_repository`] their names again.
+fn show_repository(variables: &mut BTreeMap<OsString, OsString>) {
+    for name in READ_BY_GIX {
+        if let Some(value) = variables.remove(OsStr::new(&format!("{OF_CALLER}{name}"))) {
+            variables.insert(name.into(), value);
+        }
+    }
+}
+
 impl Env {
     /// Reads the process once.
     ///
@@ -102,6 +142,7 @@ impl Env {
     #[expect(clippy::disallowed_methods, reason = "this is the gate for the environment")]
     pub fn from_process(streams: Streams) -> std::io::Result<Env> {
         let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        show_repository(&mut variables);
         let cwd = std::env::current_dir().or_else(|_| left(&variables))?;
         if !variables.contains_key(OsStr::new("HOME"))
             && let Some(home) = std::env::home_dir()

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> std::io::Result<ExitCode> {
+    git_colony::env::hide_repository();
     let (streams, inherited) = git_colony::streams::take()?;
     let mut env = Env::from_process(streams)?;
     let ear = inherited.attach(&mut env.world)?;

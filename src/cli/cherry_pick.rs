@@ -3,6 +3,7 @@
 use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
 use crate::flow::agents::agent_places;
+use crate::git::Oid;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -84,7 +85,12 @@ impl Answer for PickReport {
             return format!("{} has {count} in '{into}'; {state}", at.short());
         }
         if self.picked.is_empty() {
-            return format!("'{into}' already has all of it");
+            // A branch or an agent names its newest commit only, so the commits are named.
+            let known: Vec<_> = self.skipped.iter().map(Oid::short).collect();
+            return match known.as_slice() {
+                [] => format!("no commit to pick into '{into}'"),
+                known => format!("'{into}' already has the changes of {}", text::list(known)),
+            };
         }
         let count = text::count(self.picked.len(), "commit");
         if self.dry_run {

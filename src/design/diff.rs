@@ -136,6 +136,10 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
         Since::First => first,
         Since::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
     };
+    let head = repo.head()?.commit();
+    for commit in [a.commit, b.commit].into_iter().flatten() {
+        repo.fetch_promised(world, &[commit], head.as_slice())?;
+    }
     let quarantine =
         if a.tree == b.tree || repo.keeps_objects() { None } else { Some(repo.quarantine(world)?) };
     let comparison = Comparison {

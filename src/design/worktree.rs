@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::object::NewCommit;
-use crate::git::{Oid, TreeEntry, process};
+use crate::git::{Oid, Signature, TreeEntry, process};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -29,13 +29,17 @@ pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Re
 }
 
 /// Writes a commit for the user's history, signed if git is configured to.
-pub(super) fn write_commit(session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
+pub(super) fn write_commit(
+    session: &Session,
+    commit: NewCommit<'_>,
+    author: &Signature,
+) -> Result<Oid> {
     let repo = &session.repo;
     // In a dry run there is no object that git could sign.
     if repo.keeps_objects() && repo.signs_commits()? {
-        return repo.write_signed_commit(&session.world, commit);
+        return repo.write_signed_commit(&session.world, commit, author);
     }
-    repo.write_commit(commit)
+    repo.write_authored_commit(commit, author)
 }
 
 /// Returns `true` if an operation of ours opened the merge or pick in progress.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::object::peel;
+use super::object::{odd_commits, peel};
 use super::refs::{self, FoundRef};
 use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 
@@ -20,9 +20,10 @@ impl BareRepo {
     /// Opens the repository at `path`, regardless of git's environment variables.
     pub fn open(path: &Path) -> Result<BareRepo> {
         let options = gix::open::Options::isolated().bail_if_untrusted(true);
-        let inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
+        let mut inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
             format!("cannot open the repository at '{}'", path.display())
         })?;
+        odd_commits::understand(&mut inner);
         Ok(BareRepo { inner, path: path.to_owned() })
     }
 

@@ -183,10 +183,8 @@ impl Repo {
         world.progress.end();
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
-        if self.names_encodings(&file) {
-            let files = WrittenFiles { tree, index: &file, wanted: &all, folder: self.workdir() };
-            self.restage_reencoded(world, &files)?;
-        }
+        let files = WrittenFiles { tree, index: &file, wanted: &all, folder: self.workdir() };
+        self.restage_by_git(world, &files)?;
         let mut index = Index::new(file);
         index.set_tree(self, tree, &Index::new(self.empty_index()))?;
         let io = |e| Error::io("cannot write the index", e);
@@ -204,19 +202,5 @@ impl Repo {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(Error::io("cannot date the index", error.into())),
         }
-    }
-
-    /// Returns `true` if an attributes file of an index sets `working-tree-encoding`.
-    fn names_encodings(&self, index: &gix::index::File) -> bool {
-        let paths = index.path_backing();
-        index.entries().iter().any(|entry| {
-            let path = entry.path_in(paths);
-            let is_attributes = path == ".gitattributes" || path.ends_with_str("/.gitattributes");
-            let text = is_attributes
-                .then(|| self.read_blob(entry.id.into()).ok())
-                .flatten()
-                .unwrap_or_default();
-            text.contains_str("working-tree-encoding")
-        })
     }
 }

@@ -8,7 +8,11 @@ use crate::git::plain_file;
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+<<<<<<< HEAD
 use super::foreign_repository::StandIn;
+=======
+use super::object::odd_commits;
+>>>>>>> wt-d
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::{Oid, discovery, process};
@@ -172,7 +176,7 @@ impl Repo {
         writes: ObjectWrites,
         interrupt: &Interrupt,
     ) -> Repo {
-        inner.object_cache_size_if_unset(8 * 1024 * 1024);
+        odd_commits::understand(&mut inner);
         Repo {
             git_dir: places.git_dir,
             common_dir: places.common_dir,

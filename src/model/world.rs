@@ -102,6 +102,26 @@ pub enum UserConfiguration {
 }
 
 impl World {
+    /// The variables that point to one repository (`git rev-parse --local-env-vars`, without those that carry
+    /// settings of the command).
+    pub const OF_REPOSITORY: [&'static str; 15] = [
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    ];
+
     /// Returns the time.
     pub fn now(&self) -> Moment {
         (self.zone)((self.clock)())
@@ -158,16 +178,7 @@ impl World {
         world.changes = self.changes.elsewhere();
         world.process = None;
         world.forget_named_root();
-        world.variables.forget(&[
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_COMMON_DIR",
-            "GIT_OBJECT_DIRECTORY",
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-            "GIT_NAMESPACE",
-            "GIT_PREFIX",
-        ]);
+        world.variables.forget(&World::OF_REPOSITORY);
         world
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::identity::Identity;
-use crate::git::object::commit_message;
+use crate::git::identity::{CommitRole, Identity};
+use crate::git::object::{Signatures, commit_message};
 use crate::git::{Checkout, ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
@@ -63,8 +63,23 @@ impl Session {
     pub fn identity(&self) -> Result<Identity> {
         match &self.settings.agent {
             Some(agent) => agent_identity::of(&self.world, &self.repo, agent),
-            None => Identity::of_user(&self.world, &self.repo),
+            None => Identity::of_user(&self.world, &self.repo, CommitRole::Committer),
         }
+    }
+
+    /// Returns who has made a commit of the user's history, and when: an agent is both.
+    pub fn signatures(&self) -> Result<Signatures> {
+        let signature = |role| {
+            let who = match &self.settings.agent {
+                Some(_) => self.identity()?,
+                None => Identity::of_user(&self.world, &self.repo, role)?,
+            };
+            who.in_role(&self.world, &self.repo, role)
+        };
+        Ok(Signatures {
+            author: signature(CommitRole::Author)?,
+            committer: signature(CommitRole::Committer)?,
+        })
     }
 
     /// Returns the message of a commit with the trailers of the session that `COLONY_SESSION` names, and of the

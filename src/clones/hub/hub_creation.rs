@@ -34,6 +34,8 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     let mut git = process::Git::new(world);
     git.env("GIT_DEFAULT_REF_FORMAT", "files");
     // Without --local, which would fail on another file system; git then copies by itself.
+    // The user may forbid local URLs, but this is none: the hub is ours.
+    git.config("protocol.file.allow", "always");
     git.args(["clone", "-q", "--bare", "--no-tags", "--template="]);
     // A path of this machine, which git must not take for a URL.
     git.arg("--").arg(repo.common_dir()).arg(new);
@@ -52,11 +54,11 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     store.move_refs_unshared(world, &changes)
 }
 
-/// Fails for a repository that lacks parts of its own history.
-fn refuse_incomplete(repo: &Repo) -> Result<()> {
+/// Fails for a repository that lacks parts of its own history: what it published would have holes.
+pub fn refuse_incomplete(repo: &Repo) -> Result<()> {
     let (what, hint) = if repo.is_shallow() {
         ("shallow", "git fetch --unshallow")
-    } else if repo.config("extensions.partialClone").is_some() {
+    } else if repo.is_partial() {
         ("partial", "git clone URL   # a full clone can have agents")
     } else {
         return Ok(());

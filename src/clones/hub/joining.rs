@@ -11,6 +11,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
 
+pub use super::hub_creation::refuse_incomplete;
 use super::hub_creation::{make_from_repository, make_from_url};
 use super::hub_folder::HubPlace;
 use super::locate::{address_of, origin_of, place_here};
@@ -63,6 +64,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         return Ok((member, hub));
     }
     let (repo, world) = (&session.repo, &session.world);
+    refuse_incomplete(repo)?;
     let root = SharedRoot::of(world)?;
     let hub = Hub::of_repository(session, &root)?;
     if origin_of(session)?.is_none()

@@ -16,6 +16,7 @@ use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 use crate::store::{Session, key};
 
+use super::joining::refuse_incomplete;
 use super::maintenance::maintain_if_due;
 use super::{Hub, desk_note};
 
@@ -47,6 +48,7 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         if changes.is_empty() {
             return Ok(0);
         }
+        refuse_incomplete(repo)?;
         copy_objects(world, repo, &hub, &changes)?;
         link_large_objects(repo, &hub)?;
         move_refs(world, &hub, &changes)?;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::git::object::NewCommit;
+use crate::design::worktree::write_commit;
 use crate::git::object::tag::NewTag;
+use crate::git::object::{NewCommit, Signatures};
 use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -21,7 +22,10 @@ use super::{CheckpointReport, Request};
 pub(in crate::design) struct Draft {
     pub(in crate::design) short_id: String,
     pub(in crate::design) message: TagMessage,
+    /// The tagger. Checkpoints are sorted by the time at which each was made, and not by `GIT_COMMITTER_DATE`.
     signature: Signature,
+    /// Author and committer, where the user asked for it; else both are the tagger.
+    pub(super) by: Option<Signatures>,
     created_at: String,
     /// The folder in which its tag can be signed; `None` signs nothing: automatic checkpoints are
     /// never signed, and no hook opens a dialog for a passphrase.
@@ -69,6 +73,7 @@ impl Draft {
                 secrets: Vec::new(),
             },
             signature,
+            by: None,
             created_at: time::rfc3339(&moment),
             scratch: None,
         }
@@ -152,10 +157,13 @@ impl Draft {
     }
 
     fn write_commit(&self, session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
-        if self.scratch.is_some() && session.repo.signs_commits()? {
-            return session.repo.write_signed_commit(&session.world, commit);
+        match &self.by {
+            Some(by) => {
+                let commit = NewCommit { signature: &by.committer, ..commit };
+                write_commit(session, commit, &by.author)
+            }
+            None => session.repo.write_commit(commit),
         }
-        session.repo.write_commit(commit)
     }
 
     /// Writes the tag object; no ref points to it yet.

@@ -110,6 +110,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     if !request.off_branch {
         refuse_in_progress(session)?;
     }
+    let by = session.signatures()?;
     let signature = session.identity()?.at(&session.world);
     let mut operation = Operation::begin(session, intent(request))?;
     if !request.off_branch {
@@ -129,6 +130,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         return Ok(report);
     }
     draft.belongs_to(&operation);
+    draft.by = Some(by);
     let (commit, branch_change) = draft.commit(session, &kept)?;
     let made = operation.places.large_files(operation.id);
     let trees = [kept.snapshot.index_tree, kept.snapshot.worktree_tree];

@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::index::Index;
-use crate::git::object::NewCommit;
+use crate::git::object::{NewCommit, Signatures};
 use crate::git::plain_file;
 use crate::git::process::{self, CommitHook};
-use crate::git::{Oid, RefChange, Signature};
+use crate::git::{Oid, RefChange};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, Untouched};
 use crate::store::Session;
@@ -67,7 +67,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let command = Kind::Commit.as_str();
     refuse_in_progress(session, command)?;
     let message = cleaned(&request.message)?;
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let operation =
         Operation::begin(session, Intent { kind: Kind::Commit, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
@@ -87,7 +87,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let hooks = Hooks::prepare(session, &operation, &chosen, tree, &message)?;
     let (tree, message) = hooks.run()?;
     path_gate::require_step(session, before, tree)?;
-    let commit = write_commit(session, &chosen, tree, message, &signature)?;
+    let commit = write_commit(session, &chosen, tree, message, &by)?;
     let (mut index, index_tree) = chosen.index(session)?;
     let index_tree = hooks.take_over(&mut index, index_tree, tree)?;
     let before = chosen.scan.index();
@@ -138,18 +138,15 @@ pub(super) fn write_commit(
     chosen: &Chosen,
     tree: Oid,
     message: String,
-    signature: &Signature,
+    by: &Signatures,
 ) -> Result<Oid> {
     let commit = NewCommit {
         tree,
         parents: chosen.scan.head.commit().into_iter().collect(),
-        signature,
+        signature: &by.committer,
         message: session.with_trailers(message),
     };
-    if session.repo.signs_commits()? {
-        return session.repo.write_signed_commit(&session.world, commit);
-    }
-    session.repo.write_commit(commit)
+    super::worktree::write_commit(session, commit, &by.author)
 }
 
 pub(super) fn branch_change(chosen: &Chosen, commit: Oid) -> RefChange {

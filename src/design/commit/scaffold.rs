@@ -53,7 +53,7 @@ pub fn check<'a>(
 ) -> Result<()> {
     refuse_in_progress(session, command)?;
     protected_branches::require(session, [&session.repo.head()?.moving_ref()])?;
-    session.identity()?;
+    session.signatures()?;
     require_directories(session, files)
 }
 
@@ -86,7 +86,7 @@ pub fn commit_files(
     kind: Kind,
     plan: impl FnOnce() -> Result<Option<Request>>,
 ) -> Result<Option<Committed>> {
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let operation = Operation::begin(session, Intent { kind, touches: Touches::Worktree })?;
     let Some(request) = &plan()? else {
         return Ok(None);
@@ -103,9 +103,10 @@ pub fn commit_files(
         NewCommit {
             tree,
             parents: head.into_iter().collect(),
-            signature: &signature,
+            signature: &by.committer,
             message: session.with_trailers(request.message.clone()),
         },
+        &by.author,
     )?;
     let before = scan.index();
     let mut after = before.clone();

@@ -85,7 +85,7 @@ pub struct DecideReport {
 pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let command = Kind::Decide.as_str();
     refuse_in_progress(session, command)?;
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let operation =
         Operation::begin(session, Intent { kind: Kind::Decide, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
@@ -97,7 +97,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
         return Ok(report);
     }
     let (chosen, tree, repo) = (made.chosen, made.tree, &session.repo);
-    let commit = write_commit(session, &chosen, tree, made.message, &signature)?;
+    let commit = write_commit(session, &chosen, tree, made.message, &by)?;
     let entries = [made.entry];
     let to_place = [chosen.moved_lines.to_place(), &entries].concat();
     let (mut index, index_tree) = chosen.index(session)?;
@@ -121,9 +121,9 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let decision = &mut report.decision;
     decision.sha = Some(commit);
     decision.commits.push(commit);
-    let moment = signature.moment();
+    let moment = by.author.moment();
     decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
-    decision.author = format!("{} <{}>", signature.name, signature.email);
+    decision.author = format!("{} <{}>", by.author.name, by.author.email);
     chosen.moved_lines.tell(session);
     tell_late(session, &done.late);
     report.op = done.op;

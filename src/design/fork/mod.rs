@@ -139,6 +139,7 @@ impl Start {
             }
             None => (head.commit().ok_or_else(no_commit)?, branch_of(&head)),
         };
+        repo.fetch_promised(&session.world, &[commit], head.commit().as_slice())?;
         Start::at(session, &label, commit, base_branch, request.switch)
     }
 

@@ -55,6 +55,7 @@ impl Computed {
         let Some(first) = bases.first().copied() else {
             return Err(no_base(session, sides));
         };
+        repo.fetch_promised(&session.world, &[&[theirs][..], &bases].concat(), &[ours])?;
         let outcome = if first == theirs {
             MergeOutcome::UpToDate
         } else if first == ours && !makes_commit(session, request) {
@@ -294,7 +295,7 @@ pub(super) fn write_merge(
     tree: Oid,
     message: &str,
 ) -> Result<Oid> {
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let mut parents = vec![sides.goal.tip];
     if !request.squash {
         parents.push(sides.source.commit);
@@ -302,8 +303,8 @@ pub(super) fn write_merge(
     let commit = NewCommit {
         tree,
         parents,
-        signature: &signature,
+        signature: &by.committer,
         message: session.with_trailers(message.to_owned()),
     };
-    write_commit(session, commit)
+    write_commit(session, commit, &by.author)
 }

@@ -188,7 +188,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     computed.report.dry_run = true;
     let changes = computed.certain_changes(session, request)?;
     if let Some(changes) = changes.filter(|changes| is_free(session, &sides, changes)) {
-        session.identity()?;
+        session.signatures()?;
         allowed::require_changes(session, request, &sides, &changes)?;
         computed.report.files_changed = changes.len();
         let known = KnownLocks::load(session);
@@ -204,7 +204,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     computed.look_at_locks(session, &sides)?;
     if !sides.goal.is_here {
         // Only a ref would move, so the files here do not matter.
-        session.identity()?;
+        session.signatures()?;
         return Ok(computed.report);
     }
     let unignored = super::checkpoint::unignored::current(session)?;
@@ -272,7 +272,7 @@ impl Work {
         mut computed: Computed,
         unignored: &[RepoPath],
     ) -> Result<Work> {
-        session.identity()?;
+        session.signatures()?;
         if !sides.goal.is_here {
             // Only a ref moves, so no file is examined.
             return Ok(Work {

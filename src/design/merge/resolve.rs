@@ -65,15 +65,15 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
         report.dry_run = true;
         return Ok(report);
     }
-    let signature = session.identity()?.at(&session.world);
+    let by = session.signatures()?;
     let parents = [merge.head].into_iter().chain(merge.theirs.iter().copied());
     let new = NewCommit {
         tree: kept.snapshot.index_tree,
         parents: parents.collect(),
-        signature: &signature,
+        signature: &by.committer,
         message: merge.message.clone(),
     };
-    let commit = write_commit(session, new)?;
+    let commit = write_commit(session, new, &by.author)?;
     let names = [StateName::MergeHead, StateName::MergeMode, StateName::MergeMsg];
     let gone = names.map(|name| StateFile::becoming(repo, name, None));
     operation.state_files = gone.into_iter().collect::<Result<_>>()?;

@@ -214,6 +214,17 @@ pub(super) struct Agreed {
     trailer: Option<String>,
 }
 
+/// Fetches what the commits and their parents have and the branch lacks.
+fn fetch_promised(session: &Session, tip: Oid, wanted: &[WantedCommit]) -> Result<()> {
+    let repo = &session.repo;
+    let mut needed = Vec::new();
+    for WantedCommit { commit, .. } in wanted {
+        needed.push(*commit);
+        needed.extend(repo.read_commit(*commit)?.parents);
+    }
+    repo.fetch_promised(&session.world, &needed, &[tip])
+}
+
 impl Agreed {
     /// Applies commits on `tree`, the files of a branch at `tip`, until git agrees with each.
     pub(super) fn of(
@@ -223,7 +234,8 @@ impl Agreed {
         before: &[Applied],
         wanted: &[WantedCommit],
     ) -> Result<Agreed> {
-        let committer = session.identity()?.at(&session.world);
+        fetch_promised(session, tip, wanted)?;
+        let committer = session.signatures()?.committer;
         let trailer = session.session_trailer();
         let mut overrides = Overrides::new();
         loop {

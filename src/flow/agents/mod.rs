@@ -198,6 +198,7 @@ impl Plan {
 
     fn make(session: &Session, request: &Request) -> Result<Plan> {
         session.refuse_reader()?;
+        joining::refuse_incomplete(&session.repo)?;
         Identity::of_agent(&request.name)?;
         let label = request.fork.as_deref().unwrap_or(&request.name);
         let label = fork::parse_label(label)?;

@@ -21,7 +21,10 @@ use crate::store::state::event_log;
 /// Joins a checkout of a person to the hub in which another checkout of the same repository has
 /// agents: it sees their work from then on. A failure is reported, and stops nothing.
 pub fn join_others(mut session: Session) -> Session {
-    if session.membership.is_some() || !has_agents_elsewhere(&session).unwrap_or(false) {
+    if session.membership.is_some()
+        || joining::refuse_incomplete(&session.repo).is_err()
+        || !has_agents_elsewhere(&session).unwrap_or(false)
+    {
         return session;
     }
     match joining::join(&session) {

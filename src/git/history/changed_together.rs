@@ -26,8 +26,7 @@ impl Objects {
     /// tip by more than `seconds`.
     pub fn recent_commits(&self, tip: Oid, most: usize, seconds: u64) -> Result<Vec<RecentCommit>> {
         let cannot = || format!("cannot walk the history of commit {tip}");
-        let mut repo = self.gix().clone();
-        repo.object_cache_size_if_unset(8 << 20);
+        let repo = self.gix();
         let commit = repo.find_commit(tip.0).or_code(Code::ObjectMissing, cannot)?;
         let newest = commit.time().or_code(Code::RepositoryBroken, cannot)?;
         let order = CommitTimeOrder::NewestFirst;

@@ -1,9 +1,9 @@
 //! Commits with author and message, and walks through them.
 
-use gix::bstr::ByteSlice as _;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
+use crate::git::object::message;
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Result, ResultExt as _};
 
@@ -18,7 +18,7 @@ pub struct Past {
     pub parents: Vec<Oid>,
     /// The author and the time.
     pub author: Signature,
-    /// The whole message; bytes that are not UTF-8 are replaced.
+    /// The whole message; bytes that are not text in its encoding are replaced.
     pub message: String,
 }
 
@@ -36,13 +36,14 @@ impl Repo {
         let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, cannot)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, cannot)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, cannot)?;
+        let encoding = message::encoding_of(&decoded);
         let there = |id: &Oid| self.inner.has_object(id.0);
         Ok(Past {
             id,
             tree: decoded.tree().into(),
             parents: decoded.parents().map(Oid::from).filter(there).collect(),
-            author: Signature::from_gix(&author),
-            message: decoded.message.to_str_lossy().into_owned(),
+            author: Signature::encoded(&author, encoding),
+            message: message::decoded(decoded.message, encoding),
         })
     }
 

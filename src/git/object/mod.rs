@@ -2,6 +2,7 @@
 
 pub mod commit_message;
 pub mod message;
+pub(crate) mod odd_commits;
 pub(crate) mod peel;
 pub mod picked_commit;
 pub(crate) mod quarantine;
@@ -15,7 +16,7 @@ pub(crate) mod tree;
 use std::borrow::Cow;
 use std::fmt;
 
-use gix::bstr::ByteSlice as _;
+use gix::bstr::BStr;
 use serde::{Deserialize, Serialize};
 
 use crate::model::time::Moment;
@@ -112,10 +113,18 @@ impl Signature {
     }
 
     pub(super) fn from_gix(signature: &gix::actor::SignatureRef<'_>) -> Signature {
+        Signature::encoded(signature, None)
+    }
+
+    /// Reads one of a commit with this encoding.
+    pub(super) fn encoded(
+        signature: &gix::actor::SignatureRef<'_>,
+        encoding: Option<&BStr>,
+    ) -> Signature {
         let time = signature.time().unwrap_or_default();
         Signature {
-            name: signature.name.to_str_lossy().into_owned(),
-            email: signature.email.to_str_lossy().into_owned(),
+            name: message::decoded(signature.name, encoding),
+            email: message::decoded(signature.email, encoding),
             seconds: time.seconds,
             offset_seconds: time.offset,
         }
@@ -179,13 +188,21 @@ impl TreeEntry {
     }
 }
 
+/// Who has made a commit.
+pub struct Signatures {
+    /// The author, and the time of the change.
+    pub author: Signature,
+    /// The committer, and the time of the commit.
+    pub committer: Signature,
+}
+
 /// A commit to write.
 pub struct NewCommit<'a> {
     /// Its tree.
     pub tree: Oid,
     /// Its parents, in order.
     pub parents: Vec<Oid>,
-    /// Author and committer.
+    /// The committer; the author as well, if no other is named.
     pub signature: &'a Signature,
     /// The message; a final newline is added.
     pub message: String,
@@ -261,13 +278,18 @@ impl Repo {
 
     /// Writes a commit that no ref points to yet.
     pub fn write_commit(&self, commit: NewCommit<'_>) -> Result<Oid> {
+        let author = commit.signature;
+        self.write_authored_commit(commit, author)
+    }
+
+    /// Writes a commit with an author of its own that no ref points to yet.
+    pub fn write_authored_commit(&self, commit: NewCommit<'_>, author: &Signature) -> Result<Oid> {
         let message = with_newline(commit.message);
-        let signature = commit.signature.to_gix();
         let object = gix::objs::Commit {
             tree: commit.tree.0,
             parents: commit.parents.iter().map(|parent| parent.0).collect(),
-            author: signature.clone(),
-            committer: signature,
+            author: author.to_gix(),
+            committer: commit.signature.to_gix(),
             encoding: None,
             message: message.into(),
             extra_headers: Vec::new(),
@@ -288,12 +310,13 @@ impl Repo {
         let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, missing)?;
         let committer = decoded.committer().or_code(Code::RepositoryBroken, missing)?;
-        let subject = decoded.message.lines().next().unwrap_or_default();
+        let encoding = message::encoding_of(&decoded);
+        let message = message::decoded(decoded.message, encoding);
         Ok(Commit {
             tree: decoded.tree().into(),
             parents: decoded.parents().map(Oid::from).collect(),
-            committer: Signature::from_gix(&committer),
-            subject: subject.to_str_lossy().into_owned(),
+            committer: Signature::encoded(&committer, encoding),
+            subject: message.lines().next().unwrap_or_default().to_owned(),
         })
     }
 }

@@ -5,7 +5,8 @@ use gix::bstr::ByteSlice as _;
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Result, ResultExt as _, World};
 
-use super::commit_message;
+use super::rewrite::Rewritten;
+use super::{commit_message, message};
 
 /// A commit to create from another.
 pub struct Pick<'a> {
@@ -47,26 +48,28 @@ impl Repo {
             self.inner.find_commit(pick.original.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
-        let encoding = decoded.encoding.map(ToOwned::to_owned);
-        let message = with_origin(decoded.message, pick.original, pick.trailer);
+        let encoding = message::encoding_of(&decoded);
+        let text = with_origin(decoded.message, pick.original, pick.trailer);
         if signed == Signed::Yes {
-            let text = PickedText {
-                author: Signature::from_gix(&author),
+            let picked = PickedText {
+                author: Signature::encoded(&author, encoding),
                 encoding: encoding.map(|name| name.to_str_lossy().into_owned()),
-                message,
+                message: text,
             };
-            return self.write_signed_pick(world, pick, text);
+            return self.write_signed_pick(world, pick, picked);
         }
-        let object = gix::objs::Commit {
-            tree: pick.tree.0,
-            parents: [pick.parent.0].into_iter().collect(),
-            author: author.to_owned().or_code(Code::RepositoryBroken, missing)?,
-            committer: pick.committer.to_gix(),
-            encoding,
-            message: message.into(),
-            extra_headers: Vec::new(),
-        };
-        self.write_object(&object, "a commit")
+        let mut committer = Vec::new();
+        let by = pick.committer.to_gix();
+        by.write_to(&mut committer).or_code(Code::InvalidValue, || "cannot write a commit")?;
+        self.write_commit_like(
+            &decoded,
+            &Rewritten {
+                tree: pick.tree,
+                parents: &[pick.parent],
+                committer: committer.as_bstr(),
+                message: &text,
+            },
+        )
     }
 }
 

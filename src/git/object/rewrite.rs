@@ -1,8 +1,13 @@
 //! Rewrites commits and annotated tags with other ids in them. Author, times and message stay; a
 //! signature is dropped, since it would not match.
 
+use gix::bstr::BStr;
+use gix::objs::CommitRef;
+
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Result, ResultExt as _};
+
+use super::message;
 
 /// A commit to rewrite.
 pub struct Again<'a> {
@@ -14,7 +19,36 @@ pub struct Again<'a> {
     pub parents: &'a [Oid],
 }
 
+/// The parts of a rewritten commit that may differ from those of the original.
+pub(super) struct Rewritten<'a> {
+    pub(super) tree: Oid,
+    pub(super) parents: &'a [Oid],
+    /// The line, without its name.
+    pub(super) committer: &'a BStr,
+    pub(super) message: &'a [u8],
+}
+
 impl Repo {
+    /// Writes a commit with the author and the encoding of another, as they are in it.
+    pub(super) fn write_commit_like(
+        &self,
+        original: &CommitRef<'_>,
+        rewritten: &Rewritten<'_>,
+    ) -> Result<Oid> {
+        let tree = rewritten.tree.to_string();
+        let parents: Vec<_> = rewritten.parents.iter().map(ToString::to_string).collect();
+        let object = CommitRef {
+            tree: tree.as_str().into(),
+            parents: parents.iter().map(|parent| parent.as_str().into()).collect(),
+            author: original.author,
+            committer: rewritten.committer,
+            encoding: message::encoding_of(original),
+            message: rewritten.message.into(),
+            extra_headers: Vec::new(),
+        };
+        self.write_object(&object, "a commit")
+    }
+
     /// Rewrites a commit; `message` computes its message from the old one.
     pub fn write_commit_again(
         &self,
@@ -25,18 +59,15 @@ impl Repo {
         let found =
             self.inner.find_commit(again.original.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = found.decode().or_code(Code::RepositoryBroken, missing)?;
-        let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
-        let committer = decoded.committer().or_code(Code::RepositoryBroken, missing)?;
-        let object = gix::objs::Commit {
-            tree: again.tree.0,
-            parents: again.parents.iter().map(|parent| parent.0).collect(),
-            author: author.to_owned().or_code(Code::RepositoryBroken, missing)?,
-            committer: committer.to_owned().or_code(Code::RepositoryBroken, missing)?,
-            encoding: decoded.encoding.map(ToOwned::to_owned),
-            message: message(decoded.message).into(),
-            extra_headers: Vec::new(),
-        };
-        self.write_object(&object, "a commit")
+        self.write_commit_like(
+            &decoded,
+            &Rewritten {
+                tree: again.tree,
+                parents: again.parents,
+                committer: decoded.committer,
+                message: &message(decoded.message),
+            },
+        )
     }
 
     /// Rewrites an annotated tag for another target of the same kind; `message` computes its

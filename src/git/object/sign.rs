@@ -42,7 +42,12 @@ impl Repo {
     }
 
     /// Writes a signed commit that no ref points to yet. One or two processes.
-    pub fn write_signed_commit(&self, world: &World, commit: NewCommit<'_>) -> Result<Oid> {
+    pub fn write_signed_commit(
+        &self,
+        world: &World,
+        commit: NewCommit<'_>,
+        author: &Signature,
+    ) -> Result<Oid> {
         let mut git = self.git(world);
         // git would record another encoding in the commit, though the message is UTF-8.
         git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
@@ -51,6 +56,7 @@ impl Repo {
         }
         git.args(["-F", "-"]).arg(commit.tree.to_string());
         act_as(&mut git, commit.signature);
+        be(&mut git, "AUTHOR", author);
         git.input(with_newline(commit.message).into_bytes());
         let printed = run(&mut git, "commit")?;
         id_in(&printed, "commit")

@@ -151,7 +151,10 @@ pub(in crate::git) fn first_commit(
     // What 'git replace' replaces differs between clones.
     let mut unreplaced = None;
     if repo.objects.store_ref().replacements().next().is_some() {
-        unreplaced.insert(repo.clone()).objects.ignore_replacements = true;
+        let objects = &mut unreplaced.insert(repo.clone()).objects;
+        objects.ignore_replacements = true;
+        // The cache reads what replaces them.
+        objects.unset_object_cache();
     }
     let repo = unreplaced.as_ref().unwrap_or(repo);
     let cannot = || "cannot walk the history";

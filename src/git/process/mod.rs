@@ -12,6 +12,7 @@ pub mod git_version;
 mod inherited_file;
 pub mod pager;
 pub(crate) mod resource_limits;
+mod restart;
 pub(crate) mod run_hook;
 pub mod shell_command;
 mod streaming;
@@ -39,6 +40,7 @@ use trace::Trace;
 
 pub(super) use end::descendants;
 pub use end::{ask_to_end, end_children, end_own_children, kill};
+pub use restart::restart;
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};
 
 /// The variable that names the current operation to child processes. A changing command of
@@ -49,31 +51,22 @@ pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
 /// previews a merge.
 pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
 
-/// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those
-/// through which the caller's settings could run programs. Never inherited.
-pub(super) const SCRUBBED: &[&str] = &[
+/// The variables through which the caller's settings could run programs or name another repository.
+const SCRUBBED: [&str; 7] = [
     "COLONY_REPOSITORY_ROOT",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
     "GIT_CONFIG",
-    "GIT_DIR",
     "GIT_EDITOR",
     "GIT_EXTERNAL_DIFF",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
     "GIT_PAGER",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
     "GIT_TRACE",
-    "GIT_WORK_TREE",
     "VOX_REPOSITORY_ROOT",
 ];
+
+/// Returns `true` for a variable that no child inherits: those above, and those that point to one repository.
+fn is_scrubbed(name: &OsStr) -> bool {
+    let mut all = SCRUBBED.iter().chain(&World::OF_REPOSITORY);
+    all.any(|known| name == OsStr::new(known))
+}
 
 /// A git command to run.
 pub struct Git {
@@ -124,8 +117,7 @@ impl Git {
     pub fn new(world: &World) -> Git {
         let mut command = Command::new("git");
         command.env_clear();
-        let scrubbed = |name: &OsStr| SCRUBBED.iter().any(|known| name == OsStr::new(known));
-        command.envs(world.variables.iter().filter(|(name, _)| !scrubbed(name)));
+        command.envs(world.variables.iter().filter(|(name, _)| !is_scrubbed(name)));
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         // What a hook of ours says is part of what git says.
         command.env_remove(trace::VARIABLE);

@@ -15,8 +15,8 @@ use crate::git::remote::credentials;
 use crate::model::program_output::Listening;
 use crate::model::{Error, Result, World};
 
-use super::SCRUBBED;
 use super::attend::{Group, Terms, attend};
+use super::is_scrubbed;
 use super::trace::Trace;
 
 /// The usual variables for tokens, in addition to those that the settings name.
@@ -95,8 +95,8 @@ pub(super) fn environment(world: &World) -> Result<BTreeMap<OsString, OsString>>
 }
 
 /// Returns `true` for a variable that concerns this command and must not be inherited.
-fn is_tied(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
+fn is_tied(variable: &OsStr) -> bool {
+    let name = variable.as_encoded_bytes();
     let ours = name.starts_with(b"COLONY_") && name != b"COLONY_SHARED_ROOT";
     // Configuration for one command may hold credentials.
     let config = [
@@ -105,6 +105,5 @@ fn is_tied(name: &OsStr) -> bool {
         b"GIT_CONFIG_VALUE_",
         b"GIT_CONFIG_PARAMETERS",
     ];
-    ours || config.iter().any(|start| name.starts_with(start))
-        || SCRUBBED.iter().any(|known| name == known.as_bytes())
+    ours || config.iter().any(|start| name.starts_with(start)) || is_scrubbed(variable)
 }

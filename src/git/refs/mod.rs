@@ -201,24 +201,26 @@ impl Repo {
         PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
     }
 
-    /// Points HEAD to a branch, or detaches it at `commit` if `name` is `HEAD`. Changes nothing
-    /// else.
+    /// Points HEAD to a branch, or detaches it. Changes nothing else. HEAD's reflog gets the line by which git
+    /// finds `@{-1}`.
     pub fn point_head(
         &self,
         world: &World,
-        name: &RefName,
-        commit: Option<Oid>,
+        switch: &Switch<'_>,
         reason: &ReflogReason<'_>,
     ) -> Result<()> {
         let mut git = self.git(world);
+        let message = switch.reflog_message();
+        let message = std::ffi::OsStr::from_bytes(&message);
+        let (name, commit) = switch.to;
         if name.as_bytes() == b"HEAD" {
             let Some(commit) = commit else {
                 return Err(Error::new(Code::GitFailed, "cannot detach HEAD from nothing"));
             };
-            git.args(["update-ref", "--no-deref", "-m", reason.text, "HEAD"]);
+            git.args(["update-ref", "--no-deref", "-m"]).arg(message).arg("HEAD");
             git.arg(commit.to_string());
         } else {
-            git.args(["symbolic-ref", "-m", reason.text, "HEAD"]);
+            git.args(["symbolic-ref", "-m"]).arg(message).arg("HEAD");
             git.arg(std::ffi::OsStr::from_bytes(name.as_bytes()));
         }
         reason.tell(&mut git);
@@ -307,6 +309,25 @@ pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
     }
     text.extend_from_slice(b"prepare\0");
     text
+}
+
+/// A move of HEAD from one branch to another. The name is `HEAD` where it is detached.
+pub struct Switch<'a> {
+    /// HEAD before.
+    pub from: (&'a RefName, Option<Oid>),
+    /// HEAD after.
+    pub to: (&'a RefName, Option<Oid>),
+}
+
+impl Switch<'_> {
+    /// Returns the line that git writes into HEAD's reflog for this switch.
+    pub fn reflog_message(&self) -> Vec<u8> {
+        let label = |(name, commit): (&RefName, Option<Oid>)| match commit {
+            Some(commit) if name.as_bytes() == b"HEAD" => commit.to_string().into_bytes(),
+            _ => name.as_bytes().strip_prefix(b"refs/heads/").unwrap_or(name.as_bytes()).to_vec(),
+        };
+        [b"checkout: moving from ", &*label(self.from), b" to ", &*label(self.to)].concat()
+    }
 }
 
 /// The reason why refs move, for the reflog.

@@ -7,6 +7,7 @@
 pub mod credentials;
 mod failure_reasons;
 pub mod network;
+mod promised;
 mod push;
 pub mod submodules;
 pub mod url;
@@ -205,13 +206,6 @@ impl Repo {
     pub fn remote_names(&self) -> Vec<String> {
         let names = self.inner.remote_names();
         names.iter().filter_map(|name| std::str::from_utf8(name).ok()).map(str::to_owned).collect()
-    }
-
-    /// Returns `true` for a partial clone: a remote may have the objects that are missing here.
-    pub fn is_partial(&self) -> bool {
-        let promises =
-            |name: &String| self.config_bool(&format!("remote.{name}.promisor")) == Some(true);
-        self.config("extensions.partialClone").is_some() || self.remote_names().iter().any(promises)
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use gix::bstr::ByteSlice as _;
 use gix::index::entry::Flags;
 use gix::progress::Count;
 use serde_json::json;
@@ -20,6 +21,8 @@ use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{Oid, Repo, full_disk};
 use crate::model::progress::Progress;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+
+use super::file_writer::{LeftToGit, left_to_git};
 
 /// The interval between reports of the number of files written.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -102,6 +105,10 @@ impl Repo {
                 entry.flags.insert(Flags::SKIP_WORKTREE);
             }
         }
+        let needed = index.entries().iter().filter(|entry| {
+            !entry.flags.contains(Flags::SKIP_WORKTREE) && !entry.mode.is_submodule()
+        });
+        self.fetch_missing(world, needed.map(|entry| entry.id.into()))?;
         let cannot = || "cannot write the files of the checkpoint";
         let mut options = self
             .inner
@@ -134,7 +141,7 @@ impl Repo {
             .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
             .map_err(|error| full_disk::explained(error, folder))?;
         let files = WrittenFiles { tree, index: &index, wanted, folder };
-        self.restage_reencoded(world, &files)
+        self.restage_by_git(world, &files)
     }
 
     /// Checks whether a filter failed because git-lfs lacks objects, and names them.
@@ -183,9 +190,8 @@ impl Repo {
         Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
     }
 
-    /// Rewrites files with a `working-tree-encoding` as git encodes them: gix follows the tables of
-    /// the web, which never write UTF-16.
-    pub(in crate::git) fn restage_reencoded(
+    /// Rewrites files that only git converts as git does.
+    pub(in crate::git) fn restage_by_git(
         &self,
         world: &World,
         files: &WrittenFiles<'_>,
@@ -203,7 +209,13 @@ impl Repo {
                 entry.mode,
                 gix::index::entry::Mode::FILE | gix::index::entry::Mode::FILE_EXECUTABLE
             );
-            if !is_file || !super::file_writer::is_reencoded(&mut attributes, path)? {
+            let left = if is_file { left_to_git(&mut attributes, path)? } else { None };
+            let by_git = match left {
+                None => false,
+                Some(LeftToGit::Encoding) => true,
+                Some(LeftToGit::Ident) => self.read_blob(entry.id.into())?.contains_str("$Id"),
+            };
+            if !by_git {
                 continue;
             }
             let bytes = self.smudge_with_git(world, tree, path, entry.id.into())?;
@@ -234,7 +246,7 @@ impl Repo {
             if source.is_none() {
                 return Err(Error::new(
                     Code::FilterFailed,
-                    format!("git cannot encode '{path}': {}", output.stderr),
+                    format!("git cannot write '{path}': {}", output.stderr),
                 )
                 .unchanged());
             }

@@ -100,7 +100,7 @@ impl<'a> FileWriter<'a> {
         if metadata.is_dir() && indexed.is_none_or(|entry| !entry.mode.is_submodule()) {
             return Ok(Written::Absent);
         }
-        if metadata.is_file() && self.is_reencoded(path)? {
+        if metadata.is_file() && self.is_left_to_git(path)? {
             return self.store_with_git(path, metadata, indexed);
         }
         let on_disk = if metadata.is_file() {
@@ -207,7 +207,7 @@ impl<'a> FileWriter<'a> {
         if self.repo.hash_blob(&bytes)? == indexed {
             return Ok(false);
         }
-        let cleaned = if self.is_reencoded(path)? { None } else { self.clean(path, &bytes) };
+        let cleaned = if self.is_left_to_git(path)? { None } else { self.clean(path, &bytes) };
         // Storing the file reports why it cannot be cleaned; a comparison does not fail.
         let stored = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
         Ok(stored != Some(indexed))
@@ -307,10 +307,9 @@ impl<'a> FileWriter<'a> {
         read_id(path, &mut git)
     }
 
-    /// Returns `true` if git stores the file in another encoding than on disk; git's tables differ
-    /// from gix's.
-    fn is_reencoded(&mut self, path: &RepoPath) -> Result<bool> {
-        is_reencoded(&mut self.attributes, path)
+    /// Returns `true` if only git converts the file as git does.
+    fn is_left_to_git(&mut self, path: &RepoPath) -> Result<bool> {
+        Ok(left_to_git(&mut self.attributes, path)?.is_some())
     }
 }
 
@@ -326,21 +325,42 @@ fn read_id(path: &RepoPath, git: &mut Git) -> Result<Oid> {
     })
 }
 
-/// Returns `true` if `working-tree-encoding` is set for a path.
-pub(in crate::git) fn is_reencoded(
+/// A conversion in which gix differs from git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::git) enum LeftToGit {
+    /// `working-tree-encoding`: gix follows the tables of the web, which never write UTF-16.
+    Encoding,
+    /// `ident`: gix leaves out a space, and does not replace ids that are there.
+    Ident,
+}
+
+impl LeftToGit {
+    /// The attributes.
+    pub(in crate::git) const ATTRIBUTES: [&str; 2] = ["working-tree-encoding", "ident"];
+}
+
+/// Returns the conversion of a path that only git does as git does, if it has one.
+pub(in crate::git) fn left_to_git(
     attributes: &mut gix::AttributeStack<'_>,
     path: &RepoPath,
-) -> Result<bool> {
-    let mut found = attributes.selected_attribute_matches(["working-tree-encoding"]);
+) -> Result<Option<LeftToGit>> {
+    use gix::attrs::StateRef;
+    let mut found = attributes.selected_attribute_matches(LeftToGit::ATTRIBUTES);
     let name = BStr::new(path.as_bytes());
     let platform = attributes
         .at_entry(name, Some(gix::index::entry::Mode::FILE))
         .or_code(Code::Io, || format!("cannot read the attributes of '{path}'"))?;
     platform.matching_attributes(&mut found);
-    let is_set = found
-        .iter_selected()
-        .any(|found| matches!(found.assignment.state, gix::attrs::StateRef::Value(_)));
-    Ok(is_set)
+    let [encoding, ident] = LeftToGit::ATTRIBUTES;
+    let has = |attribute: &str, counts: fn(StateRef<'_>) -> bool| {
+        let mut matches = found.iter_selected().map(|found| found.assignment);
+        matches.any(|one| one.name.as_str() == attribute && counts(one.state))
+    };
+    Ok(if has(encoding, |state| matches!(state, StateRef::Value(_))) {
+        Some(LeftToGit::Encoding)
+    } else {
+        has(ident, |state| state == StateRef::Set).then_some(LeftToGit::Ident)
+    })
 }
 
 /// Reads the metadata of a path; `None` if it does not exist, or only behind a symlink.

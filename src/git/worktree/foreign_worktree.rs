@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gix::config::Source;
-use gix::objs::{Kind, Write as _};
+use gix::objs::{CommitRefIter, Kind, Write as _};
 
 use crate::git::new_repository::ConfigEntry;
 use crate::git::quoted_path::listed;
@@ -87,7 +87,7 @@ impl Repo {
             }
             let object = from.sound_object(id)?;
             let needed = match children {
-                Children::ToCome => needed_by(object.kind, &object)?,
+                Children::ToCome => needed_by(&object)?,
                 Children::Written => Vec::new(),
             };
             if !needed.is_empty() {
@@ -107,14 +107,16 @@ impl Repo {
         Ok(())
     }
 
-    /// Reads an object and verifies its id.
-    fn sound_object(&self, id: Oid) -> Result<gix::Object<'_>> {
+    /// Reads an object as it is stored, and verifies its id.
+    fn sound_object(&self, id: Oid) -> Result<gix::ObjectDetached> {
         let missing = || format!("cannot read the required object {id}");
-        let object = self
-            .inner
+        let mut stored = self.inner.clone();
+        stored.objects.unset_object_cache();
+        let object = stored
             .find_object(id.0)
             .or_code(Code::ObjectMissing, missing)
-            .map_err(Error::unchanged)?;
+            .map_err(Error::unchanged)?
+            .detach();
         let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
         if found.is_ok_and(|found| found == id.0) {
             return Ok(object);
@@ -263,14 +265,13 @@ fn cannot_make(error: std::io::Error) -> Error {
 }
 
 /// Returns the objects that an object needs.
-fn needed_by(kind: Kind, object: &gix::Object<'_>) -> Result<Vec<Oid>> {
+fn needed_by(object: &gix::ObjectDetached) -> Result<Vec<Oid>> {
     let broken = || format!("cannot read object {}", object.id);
-    Ok(match kind {
+    Ok(match object.kind {
         Kind::Commit => {
-            let commit = gix::objs::CommitRef::from_bytes(&object.data, object.id.kind())
-                .or_code(Code::RepositoryBroken, broken)?;
-            let parents = commit.parents().map(Oid::from);
-            parents.chain([Oid::from(commit.tree())]).collect()
+            let read = || CommitRefIter::from_bytes(&object.data, object.id.kind());
+            let tree = read().tree_id().or_code(Code::RepositoryBroken, broken)?;
+            read().parent_ids().chain([tree]).map(Oid::from).collect()
         }
         Kind::Tree => {
             let tree = gix::objs::TreeRef::from_bytes(&object.data, object.id.kind())

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::git::refs::in_the_way::RefContent;
-use crate::git::refs::{PreparedRefs, ReflogReason};
-use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::git::refs::{PreparedRefs, ReflogReason, Switch};
+use crate::git::{RefChange, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result, World};
 use crate::store::refs::obstacle;
@@ -146,15 +146,14 @@ pub fn move_own_refs(
     settle(session, note, prepared.and_then(PreparedRefs::commit))
 }
 
-/// Points HEAD at a branch, or at `commit` itself if `name` is `HEAD`; records the lock and deletes the note
-/// afterwards.
+/// Points HEAD at a branch, or at a commit; records the lock and deletes the note afterwards.
 pub fn point_head(
     session: &Session,
     note: &Path,
-    name: &RefName,
-    commit: Option<Oid>,
+    switch: &Switch<'_>,
     why: &ReflogReason<'_>,
 ) -> Result<()> {
+    let (name, commit) = switch.to;
     let planned = match commit.filter(|_| name.as_bytes() == b"HEAD") {
         Some(commit) => commit.to_string(),
         None => format!("ref: {name}"),
@@ -162,7 +161,7 @@ pub fn point_head(
     let wanted =
         [WantedLock { path: session.repo.git_dir().join("HEAD.lock"), planned: Some(planned) }];
     lock_notes::announce(note, &wanted)?;
-    let pointed = session.repo.point_head(&session.world, name, commit, why);
+    let pointed = session.repo.point_head(&session.world, switch, why);
     pointed.map_err(|error| refused(session, note, &wanted, error))?;
     lock_notes::forget(note)
 }

@@ -16,12 +16,13 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-use super::log::LogEntry;
+use super::log::{Log, LogEntry};
 use super::object_check::{self, Written};
 use super::operation_kind::Kind;
 use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Record, Side,
 };
+use super::ref_moves::switch_of;
 use super::{StateFile, announce};
 
 /// A change that is not recorded yet.
@@ -59,10 +60,8 @@ pub fn find<'a>(
         return Ok(None);
     }
     let index_tree = repo.write_tree_of_index()?;
-    let entries = repo.head_reflog_since(since.reflog_bytes).map(|all| {
-        let others = all.into_iter().filter(|entry| !entry.message.starts_with("colony: "));
-        others.collect::<Vec<_>>()
-    });
+    let all = repo.head_reflog_since(since.reflog_bytes);
+    let entries = all.map(|all| others(session, all, since)).transpose()?;
     let known = entries.as_deref().unwrap_or_default();
     let refs = moved_branch(repo, (&since.after.head, &head), known)?;
     let after = Side { head, index, unignored: since.after.unignored.clone() };
@@ -77,6 +76,35 @@ pub fn find<'a>(
     found.change = found.judge(repo, entries.as_deref())?;
     found.summary = found.describe(&entries.unwrap_or_default());
     Ok(Some(found))
+}
+
+/// Leaves out the entries that operations wrote: those with our prefix, and one for each switch of HEAD, which is
+/// worded as git words it.
+fn others(
+    session: &Session,
+    mut entries: Vec<ReflogEntry>,
+    since: &Record,
+) -> Result<Vec<ReflogEntry>> {
+    entries.retain(|entry| !entry.message.starts_with("colony: "));
+    if !entries.iter().any(|entry| entry.message.starts_with("checkout: ")) {
+        return Ok(entries);
+    }
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(entries);
+    };
+    let log = Log::read(&session.repo, &places)?;
+    let records = log.entries.iter().map(|entry| &entry.record);
+    let switches = records.filter(|record| {
+        record.op >= since.op && record.kind != Kind::External && record.switches_head()
+    });
+    for record in switches {
+        let own = switch_of(&record.before.head, &record.after.head).reflog_message();
+        let own = String::from_utf8_lossy(&own);
+        if let Some(at) = entries.iter().position(|entry| entry.message == own) {
+            entries.remove(at);
+        }
+    }
+    Ok(entries)
 }
 
 /// Records the change as operation `id`. The caller holds the worktree lock.

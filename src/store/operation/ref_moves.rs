@@ -1,7 +1,7 @@
 //! Moves the refs and HEAD of an operation forward or back, and finds those that have moved. Every step can
 //! be repeated.
 
-use crate::git::refs::ReflogReason;
+use crate::git::refs::{ReflogReason, Switch};
 use crate::git::{Oid, RefChange};
 use crate::model::Result;
 use crate::store::Session;
@@ -55,8 +55,13 @@ pub(super) fn switch_head(
     }
     with_reason(session, record, |why| {
         let note = places.ref_locks(record.op);
-        ref_locks::point_head(session, &note, &to.name, to.commit, why)
+        ref_locks::point_head(session, &note, &switch_of(from, to), why)
     })
+}
+
+/// Returns the switch of HEAD between two sides of an operation.
+pub(super) fn switch_of<'a>(from: &'a HeadRecord, to: &'a HeadRecord) -> Switch<'a> {
+    Switch { from: (&from.name, from.commit), to: (&to.name, to.commit) }
 }
 
 fn with_reason(

@@ -365,6 +365,77 @@ fn other_encodings_go_both_ways_as_git_takes_them() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
+/// A random text of pieces that `ident` and line endings are about.
+fn identified(random: &mut impl FnMut(usize) -> usize) -> String {
+    // Pieces are apart: where one '$' could belong to two, 'git checkout' and 'git cat-file --filters' differ.
+    const PIECES: [&str; 11] = [
+        "$Id$",
+        "$Id: 12$",
+        "$Id: 12 $",
+        "$Id:$",
+        "$Id: a b $",
+        "$Id",
+        "Id:",
+        "\n",
+        "\r\n",
+        " x",
+        "$Id: $",
+    ];
+    let pieces: Vec<_> = (0..random(9)).map(|_| PIECES[random(PIECES.len())]).collect();
+    pieces.join("|")
+}
+
+#[test]
+fn random_ident_lines_go_both_ways_as_git_takes_them() {
+    const RULES: [&str; 6] = [
+        "*.c ident\n",
+        "*.c ident text eol=crlf\n",
+        "*.c ident text=auto\n",
+        "[attr]id ident\n*.c id\nf1.c -ident\n",
+        "*.c ident filter=up\n",
+        "*.c ident working-tree-encoding=UTF-16LE\n",
+    ];
+    let mut state = 20_261_127_u64;
+    let mut random = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    for rules in RULES {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["config", "filter.up.clean", "tr A-Z a-z"]);
+        sandbox.git(&["config", "filter.up.smudge", "tr a-z A-Z"]);
+        sandbox.write(".gitattributes", rules);
+        for _ in 0..3 {
+            for file in 0..6 {
+                let text = identified(&mut random);
+                let wide = text.encode_utf16().flat_map(u16::to_le_bytes);
+                let bytes =
+                    if rules.contains("UTF-16") { wide.collect() } else { text.into_bytes() };
+                sandbox.write(&format!("f{file}.c"), bytes);
+            }
+            assert_same_tree(&sandbox);
+        }
+        sandbox.colony(&["restore", "@{2}"]);
+        let ours: Vec<_> =
+            (0..6).map(|file| fs::read(sandbox.path(&format!("f{file}.c"))).unwrap()).collect();
+        let git = sandbox.copy("by-git");
+        git.git(&["rm", "-rq", "--cached", "."]);
+        for file in 0..6 {
+            git.remove(&format!("f{file}.c"));
+        }
+        git.git(&["reset", "-q", "--hard"]);
+        for (file, ours) in ours.iter().enumerate() {
+            let theirs = fs::read(git.path(&format!("f{file}.c"))).unwrap();
+            assert_eq!(
+                String::from_utf8_lossy(ours),
+                String::from_utf8_lossy(&theirs),
+                "{rules} f{file}.c"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_filter_that_is_missing_counts_only_if_it_is_required() {
     let sandbox = Sandbox::new();

@@ -6,3 +6,4 @@ mod hub_damage;
 mod hub_faults;
 mod newer_format;
 mod sparse_clones;
+mod variables;

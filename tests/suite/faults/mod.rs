@@ -9,6 +9,7 @@ mod hostile_repositories;
 mod killed_gits;
 mod large_repository;
 mod leftovers;
+mod odd_commits;
 mod odd_repositories;
 mod paths_outside;
 mod recovery;

@@ -4,6 +4,7 @@ mod consent_gate;
 mod credentials;
 pub(crate) mod credentials_leak;
 mod credentials_leak_in_clones;
+mod partial_clones;
 mod sync_consent;
 pub(crate) mod sync_refs;
 mod sync_scopes;

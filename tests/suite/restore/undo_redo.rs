@@ -167,3 +167,54 @@ fn prune_lets_go_of_what_is_old_and_of_nothing_else() {
     assert_eq!(sandbox.json(&["ops"])["ops"][0]["op"], "op-3", "ids are not used twice");
     sandbox.check_invariants();
 }
+
+#[test]
+fn git_goes_back_to_the_branch_before_any_switch_of_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    let switches: [&[&str]; 8] = [
+        &["fork", "x"],
+        &["undo"],
+        &["redo"],
+        &["fork", "y", "--from", "HEAD~1"],
+        &["undo"],
+        &["redo"],
+        &["undo"],
+        &["fork", "z"],
+    ];
+    let label = || match sandbox.git_any(&["symbolic-ref", "-q", "--short", "HEAD"]).trim() {
+        "" => sandbox.git(&["rev-parse", "HEAD"]),
+        branch => branch.to_owned(),
+    };
+    for detached in [false, true] {
+        if detached {
+            sandbox.git(&["switch", "-q", "--detach", "main"]);
+        }
+        for switch in switches {
+            let before = label();
+            let args: Vec<_> = switch
+                .iter()
+                .map(|word| match *word {
+                    "x" | "y" | "z" => format!("{word}{detached}"),
+                    other => other.to_owned(),
+                })
+                .collect();
+            sandbox.colony(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let after = label();
+            assert_ne!(before, after, "{args:?}");
+            let line = sandbox.git(&["log", "-g", "-1", "--format=%gs", "HEAD"]);
+            assert_eq!(line, format!("checkout: moving from {before} to {after}"), "{args:?}");
+            // The undo of a fork has deleted the branch.
+            if sandbox.try_git(&["rev-parse", "-q", "--verify", &before]) {
+                let [asked, wanted] =
+                    ["@{-1}", &before].map(|name| sandbox.git(&["rev-parse", "--verify", name]));
+                assert_eq!(asked, wanted, "{args:?}");
+            }
+        }
+        // What git does next is git's own change, whatever lines of ours are before it.
+        sandbox.git(&["switch", "-q", "-"]);
+        sandbox.git(&["switch", "-q", "main"]);
+        sandbox.colony(&["checkpoint", "--off-branch", "-m", "kept"]);
+    }
+}

@@ -24,6 +24,9 @@ pub(crate) fn program_path() -> &'static Path {
     assert_cmd::cargo::cargo_bin!("git-colony")
 }
 
+/// The date of all commits that git makes, unless a test names another.
+const DATE_OF_GIT: &str = "1767323045 +0000";
+
 /// A directory of a sandbox, and how to act in it. Views of one sandbox share its clock.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -66,8 +69,8 @@ impl View {
             ("LC_ALL", OsStr::new("C")),
             ("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null")),
             ("GIT_CONFIG_SYSTEM", OsStr::new("/dev/null")),
-            ("GIT_AUTHOR_DATE", OsStr::new("1767323045 +0000")),
-            ("GIT_COMMITTER_DATE", OsStr::new("1767323045 +0000")),
+            ("GIT_AUTHOR_DATE", OsStr::new(DATE_OF_GIT)),
+            ("GIT_COMMITTER_DATE", OsStr::new(DATE_OF_GIT)),
             // On a slow machine a hook takes longer than a user would wait for it.
             ("COLONY_HOOK_TIMEOUT", OsStr::new("600")),
         ];
@@ -147,6 +150,13 @@ impl View {
     pub(crate) fn variables(&self) -> BTreeMap<OsString, OsString> {
         self.variables.clone()
     }
+
+    /// The environment of the program under test, which dates what it makes by its own clock.
+    fn variables_of_program(&self) -> BTreeMap<OsString, OsString> {
+        let mut variables = self.variables();
+        variables.retain(|_, value| value != DATE_OF_GIT);
+        variables
+    }
 }
 
 /// Files.
@@ -191,7 +201,9 @@ impl View {
 
     /// Prepares the program under test as a process of its own.
     pub(crate) fn program(&self) -> Command {
-        self.process(program_path())
+        let mut program = self.process(program_path());
+        program.env_clear().envs(self.variables_of_program());
+        program
     }
 
     /// Runs git to its end, whatever that is.
@@ -367,7 +379,7 @@ impl View {
             cwd: self.root.clone(),
             started_in: None,
             named_root: None,
-            variables: self.variables().into(),
+            variables: self.variables_of_program().into(),
             clock: Arc::new(move || moment),
             zone: |moment| moment,
             entropy: Arc::new(move || {

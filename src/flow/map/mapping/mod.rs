@@ -75,6 +75,9 @@ pub fn with_job<T>(
         .map(|custom| custom_source::make(session, row, custom, how.commands))
         .transpose()?;
     let place = Reading::of(session, row_place(row))?;
+    if row_place(row).is_none() {
+        session.repo.fetch_promised(&session.world, &[row.commit], &[])?;
+    }
     let reader = match row.kind {
         SourceKind::GitRepo | SourceKind::Custom(_) => None,
         SourceKind::Literature => Some(how.reader(row)?),
