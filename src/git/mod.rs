@@ -9,6 +9,7 @@ pub mod checkout;
 pub mod compare;
 pub mod config;
 mod discovery;
+pub mod durable;
 pub mod full_disk;
 mod git_directory;
 pub mod history;

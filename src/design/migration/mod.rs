@@ -19,7 +19,6 @@ use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
-use crate::store::files::atomic;
 use crate::store::migration::migration_journal::{Journal, RemoteRef};
 use crate::store::migration::{self, ObjectMap};
 use crate::store::operation::plan::{Intent, Plan, Touches};
@@ -87,8 +86,6 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let index_tree = repo.write_index_tree(&scan)?;
     let switched =
         index_and_files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
-    // The objects that refs are about to point to must survive a power failure.
-    atomic::sync_file_system(repo.common_dir())?;
     let done = operation.commit(Plan {
         summary: format!(
             "move large files to git-lfs in {}",

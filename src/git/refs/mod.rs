@@ -24,8 +24,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::durable::{Durable, DurableChanges};
 use super::process::{Git, OPERATION_VARIABLE};
-use super::{Oid, Repo, Signature, shared_access};
+use super::{Oid, Repo, Signature, durable, shared_access};
 pub use ref_transaction::PreparedRefs;
 
 /// A full ref name in bytes, because a branch name need not be UTF-8.
@@ -125,7 +126,7 @@ impl Repo {
     }
 
     /// Creates a ref below `refs/colony-local/` by one atomic `link`, then makes it durable.
-    pub fn create_private_ref(&self, name: &RefName, id: Oid) -> Result<()> {
+    pub fn create_private_ref(&self, name: &RefName, id: Oid, _objects: &Durable) -> Result<()> {
         let path = name.under(self.common_dir());
         let cannot = |e| Error::io(format!("cannot create ref '{name}'"), e);
         let parent = path.parent().unwrap_or(self.common_dir());
@@ -165,10 +166,14 @@ impl Repo {
     pub fn prepare_refs(
         &self,
         world: &World,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
-        let git = self.git(world);
+        let mut git = self.git(world);
+        // Hooks of the user inherit it: a value of theirs stays.
+        if self.config("core.fsync").is_none() {
+            git.config("core.fsync", "reference");
+        }
         self.begin_transaction(world, git, changes, reason)
     }
 
@@ -177,11 +182,12 @@ impl Repo {
     pub fn prepare_own_refs(
         &self,
         world: &World,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
         lock: &File,
     ) -> Result<PreparedRefs> {
         let mut git = self.git(world);
+        durable::write_refs_out(&mut git);
         git.args(["-c", "core.hooksPath=/dev/null"]);
         git.keep_open(lock)?;
         self.begin_transaction(world, git, changes, reason)
@@ -191,13 +197,13 @@ impl Repo {
         &self,
         world: &World,
         mut git: Git,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         git.args(["-m", reason.text]);
         reason.tell(&mut git);
-        let commands = commands(changes, self.hex_len());
+        let commands = commands(changes.all(), self.hex_len());
         PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
     }
 

@@ -17,7 +17,7 @@ use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
 use super::log::LogEntry;
-use super::object_check::{self, Written};
+use super::object_check::{self, NewRef, Written};
 use super::operation_kind::Kind;
 use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Record, Side,
@@ -90,7 +90,9 @@ pub fn record(
     session.world.reach("external-written")?;
     let name = ref_names::operation(&places.key, id);
     let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
-    object_check::create_ref(session, places, &name, entry.commit, &written)?;
+    let durable = &session.repo.make_durable(&[])?;
+    let new = NewRef { name, id: entry.commit, durable };
+    object_check::create_ref(session, places, new, &written)?;
     session.world.reach("external-recorded")?;
     announce::operation(session, &entry.record);
     Ok(entry)

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::SystemTime;
 
 use crate::git::RefChange;
+use crate::git::durable;
 use crate::git::index::Index;
 use crate::git::refs::PreparedRefs;
 use crate::model::{Code, Error, Result};
@@ -225,7 +226,7 @@ impl Finish<'_> {
         if self.record.files.is_empty() {
             return Ok(());
         }
-        atomic::sync_file_system(self.session.repo.workdir())
+        durable::sync_file_system(self.session.repo.workdir())
     }
 
     /// Deletes the pending record.

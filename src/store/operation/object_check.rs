@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
+use crate::git::durable::Durable;
 use crate::git::index::index_state::STAGE_0;
 use crate::git::plain_file;
 use crate::git::refs::ReflogReason;
@@ -65,17 +66,26 @@ impl Written<'_> {
     }
 }
 
+/// A private ref to create, and the proof that its objects are on disk.
+pub struct NewRef<'a> {
+    /// Its name.
+    pub name: RefName,
+    /// The object it names.
+    pub id: Oid,
+    /// The proof.
+    pub durable: &'a Durable,
+}
+
 /// Creates a private ref for objects that were just written; deletes it again if some of them are gone.
 pub fn create_ref(
     session: &Session,
     places: &Places,
-    name: &RefName,
-    id: Oid,
+    new: NewRef<'_>,
     written: &Written<'_>,
 ) -> Result<()> {
-    session.repo.create_private_ref(name, id)?;
+    session.repo.create_private_ref(&new.name, new.id, new.durable)?;
     require(session, written).or_else(|error| {
-        recover::delete_refs(session, places, &[(name.clone(), id)], "cancel")?;
+        recover::delete_refs(session, places, &[(new.name, new.id)], "cancel")?;
         Err(error)
     })
 }
