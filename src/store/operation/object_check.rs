@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::git::durable::Durable;
@@ -13,6 +14,7 @@ use crate::git::index::index_state::STAGE_0;
 use crate::git::plain_file;
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -198,8 +200,10 @@ impl Walk<'_> {
     }
 
     fn require(&self, id: Oid, at: Option<&RepoPath>) -> Result<()> {
-        let found = self.repo.object_size(id);
-        found.map(drop).ok_or_else(|| self.gone(at))
+        if self.repo.object_size(id).is_some() {
+            return Ok(());
+        }
+        Err(self.repo.empty_file_of(id).map_or_else(|| self.gone(at), |file| empty(id, &file)))
     }
 
     fn gone(&self, at: Option<&RepoPath>) -> Error {
@@ -214,6 +218,20 @@ fn removed(what: &dyn fmt::Display) -> Error {
     Error::new(Code::ObjectMissing, format!("git deleted '{what}' while it was being kept"))
         .unchanged()
         .hint("run the command again once git gc has ended")
+}
+
+/// Makes the error for an object that counts as stored and cannot be read.
+fn empty(id: Oid, file: &Path) -> Error {
+    let objects = file.parent().and_then(Path::parent).unwrap_or(file);
+    let objects = shell_word(&objects.to_string_lossy());
+    Error::new(
+        Code::ObjectMissing,
+        format!("object {id} is an empty file: a power cut has lost its content"),
+    )
+    .unchanged()
+    .hint(format!(
+        "find {objects} -type f -empty -delete   # nothing is in them; then run the command again"
+    ))
 }
 
 /// Waits while a gc that git has recorded still runs, as far as the system shows.
