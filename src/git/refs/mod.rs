@@ -29,6 +29,12 @@ use super::process::{Git, OPERATION_VARIABLE};
 use super::{Oid, Repo, Signature, durable, shared_access};
 pub use ref_transaction::PreparedRefs;
 
+/// The maximum length of the name of a file, in bytes, without `.lock`.
+const MAX_PART: usize = 250;
+
+/// How much of a longer name is shown, in bytes.
+const SHOWN_OF_PART: usize = 40;
+
 /// A full ref name in bytes, because a branch name need not be UTF-8.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -58,6 +64,20 @@ impl RefName {
     pub fn is_valid(&self) -> bool {
         let name = gix::bstr::BStr::new(self.as_bytes());
         gix::validate::reference::name(name).is_ok()
+    }
+
+    /// Fails if a part of the name is longer than that of a file, beside which git puts a lock.
+    fn refuse_long(&self) -> Result<()> {
+        let mut parts = self.as_bytes().split(|&byte| byte == b'/');
+        let Some(long) = parts.find(|part| part.len() > MAX_PART) else {
+            return Ok(());
+        };
+        let begin = String::from_utf8_lossy(long.get(..SHOWN_OF_PART).unwrap_or(long));
+        let message = format!(
+            "'{begin}...' has {} bytes: a name of a branch, tag or other ref has at most {MAX_PART} between two slashes",
+            long.len()
+        );
+        Err(Error::new(Code::InvalidValue, message).unchanged().hint("use a shorter name"))
     }
 
     /// Returns its path below `directory` in the files backend.
@@ -234,6 +254,7 @@ impl Repo {
 
 pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<Oid>> {
     let cannot = || format!("cannot read ref '{name}'");
+    name.refuse_long()?;
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
     let found = find(repo, &full)
