@@ -238,7 +238,8 @@ fn stdin() -> Box<dyn Read + Send> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the gate for the clock")]
 fn now() -> Moment {
-    chrono::Utc::now().fixed_offset()
+    // Unlike `Utc::now`, it does not panic before 1970.
+    Moment::from(chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now()))
 }
 
 fn in_local_time(moment: Moment) -> Moment {

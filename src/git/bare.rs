@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+<<<<<<< HEAD
 use super::object::{odd_commits, peel};
+=======
+use super::durable::{self, DurableChanges};
+use super::object::peel;
+>>>>>>> wt-c
 use super::refs::{self, FoundRef};
 use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 
@@ -152,11 +157,13 @@ impl BareRepo {
         if changes.is_empty() {
             return Ok(());
         }
+        let changes = DurableChanges::below(&self.path.join("objects"), changes)?;
+        durable::write_refs_out(&mut git);
         git.args(["-c", "core.hooksPath=/dev/null"]);
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         let hex_len = self.inner.object_hash().len_in_hex();
         let child = git.converse()?;
-        let commands = refs::commands(changes, hex_len);
+        let commands = refs::commands(changes.all(), hex_len);
         refs::PreparedRefs::prepare(child, world.interrupt.clone(), &commands)?.commit()
     }
 }

@@ -300,8 +300,16 @@ impl Repo {
         }
     }
 
-    /// Starts a git command that acts on this repository and no other.
+    /// Starts a git command that acts on this repository and no other. It asks no monitor of files, which is a program
+    /// that the repository names.
     pub fn git(&self, world: &World) -> process::Git {
+        let mut git = self.git_with_monitor(world);
+        git.config("core.fsmonitor", "false");
+        git
+    }
+
+    /// Does the same for what hooks of the user inherit.
+    pub(super) fn git_with_monitor(&self, world: &World) -> process::Git {
         let mut git = process::Git::new(world);
         git.env("GIT_DIR", &self.git_dir);
         git.env("GIT_WORK_TREE", &self.workdir);
@@ -314,14 +322,13 @@ impl Repo {
 }
 
 impl Repo {
-    /// Starts a git command that only reads: no monitor of files, no hook, no pager, no program that checks signatures,
+    /// Starts a git command that only reads: no hook, no pager, no program that checks signatures,
     /// nothing fetched or refreshed. A command that shows differences needs `--no-ext-diff --no-textconv` as well, and
     /// one that compares files runs the filters of those that have changed.
     pub fn reading_git(&self, world: &World) -> process::Git {
         let mut git = self.git(world);
         git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
         for (key, value) in [
-            ("core.fsmonitor", "false"),
             ("core.hooksPath", "/dev/null"),
             ("core.pager", "cat"),
             ("log.showSignature", "false"),
@@ -337,8 +344,13 @@ impl Repo {
     /// the repository by itself, the hooks get the same variables as from a git that the user
     /// started.
     pub fn git_of_user(&self, world: &World) -> process::Git {
+<<<<<<< HEAD
         let mut git = self.git(world);
         if self.stand_in.is_none() && self.workdir.join(".git") == self.git_dir {
+=======
+        let mut git = self.git_with_monitor(world);
+        if self.workdir.join(".git") == self.git_dir {
+>>>>>>> wt-c
             git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
         }
         git

@@ -144,22 +144,20 @@ fn lines(text: &str) -> Vec<Line> {
     let mut at = 0;
     let mut before = "";
     for (index, line) in text.split_inclusive('\n').enumerate() {
-        let class = class(before, line);
-        let mut rest = line;
-        while !rest.is_empty() {
-            let begins_page = rest.starts_with(PAGE_BREAK);
-            let breaks = rest.match_indices(PAGE_BREAK).map(|(at, _)| at);
-            let end = breaks.into_iter().find(|&at| at > 0).unwrap_or(rest.len());
-            let length = if end > LONG_LINE { rest.floor_char_boundary(LONG_LINE) } else { end };
-            lines.push(Line {
-                start: at,
-                end: at + length,
-                number: index + 1,
-                class: if rest.len() == line.len() { class } else { 4 },
-                begins_page,
-            });
-            at += length;
-            rest = rest.get(length..).expect("a part of the line is taken");
+        let mut class = class(before, line);
+        let breaks = line.match_indices(PAGE_BREAK).map(|(at, _)| at).filter(|&at| at > 0);
+        let mut begin = 0;
+        for end in breaks.chain([line.len()]) {
+            let mut rest = line.get(begin..end).expect("a page begins at a character");
+            let mut begins_page = rest.starts_with(PAGE_BREAK);
+            begin = end;
+            while !rest.is_empty() {
+                let length = rest.floor_char_boundary(LONG_LINE);
+                let end = at + length;
+                lines.push(Line { start: at, end, number: index + 1, class, begins_page });
+                (at, class, begins_page) = (end, 4, false);
+                rest = rest.get(length..).expect("a part of the line is taken");
+            }
         }
         before = line;
     }
@@ -284,6 +282,15 @@ mod tests {
             .position(|it| text[it.range.clone()].starts_with("int two"))
             .expect("a passage begins with the definition");
         assert_eq!(passages[second].first_line, 65);
+    }
+
+    #[test]
+    fn a_line_of_many_megabytes_is_cut_in_one_pass() {
+        // With a search of the rest of the line for each piece, this would take minutes.
+        let text = "x".repeat(64 << 20);
+        assert_eq!(cut(&text).len(), text.len().div_ceil(LONG_LINE));
+        let breaks = "\u{c}".repeat(1 << 20);
+        assert_eq!(cut(&breaks).len(), breaks.len());
     }
 
     proptest! {

@@ -24,6 +24,7 @@ mod matrix;
 mod memory;
 mod migration;
 mod page_locks;
+mod power;
 mod repository;
 mod sessions;
 mod state;

@@ -39,6 +39,9 @@ const MAX_THREADS: usize = 16;
 /// How many pieces of output may wait for a client that reads slowly.
 const MAX_PIECES: usize = 64;
 
+/// How many requests may have no answer yet: more are read when a client has read some answers. Far more than calls run.
+const MAX_OPEN: usize = 256;
+
 /// A message to the thread that writes.
 enum Output {
     Bytes(Vec<u8>),
@@ -149,35 +152,35 @@ impl Reader {
     }
 
     fn pass_on(&mut self, line: &Line) -> io::Result<()> {
-        if !line.is_too_long() {
-            if !self.open.note(&line.head) {
-                let refusal = json!({
-                    "jsonrpc": "2.0",
-                    "id": line.id(),
-                    "error": { "code": -32700, "message": "the line is not JSON" },
-                });
-                return self.answer(&refusal);
-            }
-            return self.handle.block_on(self.lines.write_all(&line.head));
+        if line.is_too_long() {
+            let most = MAX_LINE_BYTES / 1024 / 1024;
+            let message = format!("the message is longer than {most} MiB");
+            return self.refuse(line, -32600, &message);
         }
-        let message = format!("the message is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024);
-        let refusal = json!({
-            "jsonrpc": "2.0",
-            "id": line.id(),
-            "error": { "code": -32600, "message": message },
-        });
-        self.answer(&refusal)
+        // Answers that a client does not read would fill the memory.
+        while self.open.count() >= MAX_OPEN {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        match self.open.note(&line.head) {
+            Noted::Message => self.handle.block_on(self.lines.write_all(&line.head)),
+            Noted::NotJson => self.refuse(line, -32700, "the line is not JSON"),
+            Noted::WrongId => {
+                self.refuse(line, -32600, "the id of a request is neither a string nor an integer")
+            }
+        }
     }
 
-    fn answer(&self, message: &Value) -> io::Result<()> {
-        let bytes = format!("{message}\n").into_bytes();
+    fn refuse(&self, line: &Line, code: i32, message: &str) -> io::Result<()> {
+        let error = json!({ "code": code, "message": message });
+        let refusal = json!({ "jsonrpc": "2.0", "id": line.id(), "error": error });
+        let bytes = format!("{refusal}\n").into_bytes();
         self.output.send(Output::Bytes(bytes)).map_err(io::Error::other)
     }
 
     /// A shell that pipes messages in wants their answers, too.
     fn wait_for_last_calls(&self) {
         let mut waited = Duration::ZERO;
-        while !self.open.is_empty() && waited < LAST_CALLS {
+        while self.open.count() > 0 && waited < LAST_CALLS {
             std::thread::sleep(POLL_INTERVAL);
             waited += POLL_INTERVAL;
         }
@@ -202,19 +205,36 @@ struct Canceled {
     request: Option<Value>,
 }
 
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    /// A message, or nothing.
+    Message,
+    /// Not JSON.
+    NotJson,
+    /// A request that cannot be answered: no id is like its id.
+    WrongId,
+}
+
+/// Returns `true` for what the protocol takes for an id.
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.as_i64().is_some()
+}
+
 impl Open {
-    /// Notes a message in either direction; returns `false` if it is not JSON. A canceled request is never answered.
-    fn note(&self, line: &[u8]) -> bool {
+    /// Notes a message in either direction. A canceled request is never answered.
+    fn note(&self, line: &[u8]) -> Noted {
         if line.trim_ascii().is_empty() {
-            return true;
+            return Noted::Message;
         }
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return false;
+            return Noted::NotJson;
         };
         let message: Message = serde_json::from_value(message).unwrap_or_default();
         // A panic elsewhere leaves the set valid.
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (message.id, message.method.as_deref()) {
+            (Some(id), Some(_)) if !is_id(&id) => return Noted::WrongId,
             (Some(id), Some(_)) => {
                 open.insert(id.to_string());
             }
@@ -228,11 +248,11 @@ impl Open {
             }
             (None, _) => {}
         }
-        true
+        Noted::Message
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -277,7 +297,6 @@ impl Line {
             let id = id.split_once([',', '}']).map_or(id, |(id, _)| id);
             serde_json::from_str(id.trim()).ok()
         });
-        let is_id = |id: &Value| id.is_number() || id.is_string();
         first.filter(is_id).or_else(|| last.filter(is_id)).unwrap_or(Value::Null)
     }
 }

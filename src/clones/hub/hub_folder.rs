@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::git::durable;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -81,7 +82,7 @@ impl HubPlace {
         atomic::remove_folder(&self.new)?;
         let made = make().and_then(|()| {
             world.reach("hub-made")?;
-            atomic::sync_file_system(&self.new)?;
+            durable::sync_file_system(&self.new)?;
             atomic::rename(&self.new, &self.path)
         });
         if made.is_err() && !world.is_dead() {

@@ -20,7 +20,7 @@ use std::path::Path;
 use crate::git::refs::{FoundRef, lost_race, usual_default_branches};
 use crate::git::remote::network::Network;
 use crate::git::remote::url::{Provenance, RemoteUrl};
-use crate::git::{BareRepo, Oid, RefChange, RefName};
+use crate::git::{BareRepo, Oid, RefChange, RefName, durable};
 use crate::model::{Code, Error, Result, World};
 use crate::store::refs::own_refs;
 
@@ -74,6 +74,7 @@ impl Hub {
         let url = RemoteUrl::parse(&url, Provenance::User, self.store.path())?;
         own_refs::in_hub(world, self.store.path(), |lock| {
             let mut network = Network::new(world, self.store.git(world), Some(&url))?;
+            durable::store_durably(network.git());
             let git = network.git().keep_open(lock)?;
             git.args(["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance"]);
             git.args(args);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::git::ObjectWrites;
+use crate::git::{ObjectWrites, durable};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -42,7 +42,8 @@ impl Staged {
     pub fn finish(mut self, world: &World) -> Result<PathBuf> {
         let above = self.place.parent().unwrap_or(Path::new("/"));
         atomic::make_directory(above)?;
-        // As with 'git clone', a power cut may lose the clone: it has no work yet.
+        // After a power cut it is there as a whole, or not at all.
+        durable::sync_file_system(&self.folder)?;
         if !atomic::rename_to_free(&self.folder, &self.place)? {
             refuse_taken(&self.place, self.member.agent.as_deref())?;
         }

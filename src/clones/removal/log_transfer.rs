@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::clones::hub::Hub;
 use crate::clones::hub::publish::{copy_objects, large_objects_of};
 use crate::git::lfs::lfs_objects::LfsObjects;
-use crate::git::{RefChange, Repo};
+use crate::git::{RefChange, Repo, durable};
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::places::Places;
 use crate::store::files::{atomic, moved_aside};
@@ -123,5 +123,5 @@ pub(in crate::clones) fn move_kept_files(git_dir: &Path) -> Result<()> {
         moved_aside::move_all(&folder, &home.join(key.as_str()))?;
     }
     // They are durable there before the rest is deleted.
-    atomic::sync_file_system(&home)
+    durable::sync_file_system(&home)
 }

@@ -21,6 +21,7 @@ use crate::clones::found;
 use crate::clones::hub::Hub;
 use crate::clones::new_clone::build_files::{How, copy_path};
 use crate::git::RefChange;
+use crate::git::durable;
 use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::{self, Moment};
@@ -149,7 +150,7 @@ pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Re
         return Ok(());
     }
     // It is durable there before it is deleted here.
-    atomic::sync_file_system(clone)?;
+    durable::sync_file_system(clone)?;
     let gone = refs_of(hub, &places.key)?.into_iter().map(|found| RefChange {
         name: found.name,
         old: Some(found.id),

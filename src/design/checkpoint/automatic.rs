@@ -15,7 +15,7 @@ use crate::store::files::places::Places;
 use crate::store::large_files::{self, retained_objects};
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
-use crate::store::operation::object_check::{self, Written};
+use crate::store::operation::object_check::{self, NewRef, Written};
 use crate::store::operation::{Kind, log, recover};
 use crate::store::refs::ref_names;
 use crate::store::session_log::operation_events;
@@ -97,8 +97,9 @@ fn keep(
         files: vec![tag],
         others: Vec::new(),
     };
-    let name = RefName::from(name.as_str());
-    object_check::create_ref(session, places, &name, tag, &written)?;
+    let durable = &session.repo.make_durable(&[])?;
+    let new = NewRef { name: RefName::from(name.as_str()), id: tag, durable };
+    object_check::create_ref(session, places, new, &written)?;
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();
     let mut report = draft.report(session, &kept)?;

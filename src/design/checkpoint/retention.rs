@@ -10,7 +10,7 @@ use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
 use crate::model::id::{OperationId, SessionId};
-use crate::model::time::Moment;
+use crate::model::time::{self, Moment};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::{atomic, moved_aside};
@@ -182,13 +182,21 @@ impl PruneReport {
 /// Thins the automatic checkpoints of this worktree once there are clearly more than the limit.
 pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> {
     let prefix = ref_names::automatic_of(&places.key);
-    let count = session.repo.refs_below(&prefix)?.len() as u64;
+    let found = session.repo.refs_below(&prefix)?;
     let keep = session.settings.keep_auto_per_branch;
     // Some slack, so that not every checkpoint thins the list.
-    if count <= keep + keep.div_ceil(5) {
+    if found.len() as u64 <= keep + keep.div_ceil(5) {
         return Ok(());
     }
-    let expired = expired_automatic(session, &prefix, &session.world.now())?;
+    // Age is counted to a day after the last checkpoint before today: a clock that is ahead makes none old.
+    let now = session.world.now();
+    let made = found.iter().filter_map(|found| {
+        let name = found.name.to_string();
+        time::parse_compact(name.rsplit('/').next()?.split('-').next()?)
+    });
+    let last = made.filter(|made| made.date_naive() < now.date_naive()).max();
+    let known = last.map_or(now, |last| now.min(last + Duration::days(1)));
+    let expired = expired_automatic(session, &prefix, &known)?;
     recover::delete_refs(session, places, &expired, "thin")?;
     retained_objects::forget_unheld(session)
 }

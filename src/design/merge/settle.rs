@@ -303,13 +303,14 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
 
 fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let path = &choice.path;
+    let shown = if path.as_bytes().is_empty() { ".".to_owned() } else { path.to_string() };
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
     let count = text::count(paths.len(), "path");
     let found = paths.first().map_or_else(
         || "this merge has no conflict".to_owned(),
         |first| format!("in conflict: {count}, the first '{first}'"),
     );
-    let message = format!("'{path}' is not in conflict; {found}");
+    let message = format!("'{shown}' is not in conflict; {found}");
     let has_none = paths.is_empty();
     let error =
         Error::new(Code::PathNotFound, message).detail("path", path).detail("conflicts", paths);

@@ -20,8 +20,12 @@ use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
+<<<<<<< HEAD
 use crate::store::files::atomic;
 use crate::store::migration::migration_journal::Journal;
+=======
+use crate::store::migration::migration_journal::{Journal, RemoteRef};
+>>>>>>> wt-c
 use crate::store::migration::{self, ObjectMap};
 use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
@@ -76,8 +80,6 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let index_tree = repo.write_index_tree(&scan)?;
     let switched =
         index_and_files::plan(session, &scan, repo.tree_of(new_head)?, &operation.stage())?;
-    // The objects that refs are about to point to must survive a power failure.
-    atomic::sync_file_system(repo.common_dir())?;
     let done = operation.commit(Plan {
         summary: format!(
             "move large files to git-lfs in {}",

@@ -315,7 +315,7 @@ fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
     let index = inside.repo.git_dir().join("colony").join("tmp-index-of-goal");
     let run = |args: &[&str], is_of_goal: bool| {
         let mut git = inside.repo.git(&inside.world);
-        git.args(["-c", "core.fsmonitor=false"]).args(args);
+        git.args(args);
         if is_of_goal {
             git.env("GIT_INDEX_FILE", &index);
         }

@@ -70,11 +70,7 @@ fn told(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
 
 pub(super) fn objects(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
-    let output = git
-        // fsck reads the index, and would start the file system monitor that the repository names.
-        .args(["-c", "core.fsmonitor=false"])
-        .args(["fsck", "--strict", "--no-dangling", "--no-progress"])
-        .run()?;
+    let output = git.args(["fsck", "--strict", "--no-dangling", "--no-progress"]).run()?;
     Ok(if output.success() {
         Check::well("objects", "git fsck --strict finds nothing")
     } else {

@@ -125,7 +125,10 @@ pub fn ask(
     let is_cut = output.stdout.len() > most;
     // A git whose output is cut is ended, which does not count as a failure.
     if !is_cut && !output.success() {
-        return Err(failed(&output));
+        return Err(match question {
+            GitQuestion::Blame(path) if is_untracked(repo, path, &output) => untracked(path),
+            _ => failed(&output),
+        });
     }
     let masked = match question {
         GitQuestion::Diff(..) => secret_diffs::mask(&mut output.stdout),
@@ -219,6 +222,18 @@ fn end_of_part(bytes: &[u8], offset: usize, most: usize) -> usize {
 
 fn failed(output: &process::Output) -> Error {
     output.failed("ask git").detail("exit_code", output.code).detail("stderr", &output.stderr)
+}
+
+/// Returns `true` if git does not know a file that is in the working tree.
+fn is_untracked(repo: &Repo, path: &RepoPath, output: &process::Output) -> bool {
+    output.stderr.contains("no such path") && path.under(repo.workdir()).is_file()
+}
+
+fn untracked(path: &RepoPath) -> Error {
+    let message = format!("'{path}' is not in HEAD: no commit has changed its lines");
+    Error::new(Code::PathNotFound, message)
+        .unchanged()
+        .hint("git colony git status   # lists the untracked files")
 }
 
 /// Returns the repository of a checkout with a working tree.

@@ -261,12 +261,15 @@ impl<'a> Memory<'a> {
         days_in(self.session.repo.workdir(), &self.folder())
     }
 
-    /// Lists the days whose files are past their time.
+    /// Lists the days whose files are past their time. It is counted to the day after the last one that has notes: a clock
+    /// that is ahead makes no note old.
     fn expired(&self, today: NaiveDate) -> Vec<NaiveDate> {
         let days = self.session.settings.memory_retention_days;
-        let first = (days > 0).then(|| today.checked_sub_days(Days::new(days))).flatten();
-        let is_expired = |date: &NaiveDate| first.is_some_and(|first| *date < first);
-        self.dates().into_iter().filter(is_expired).collect()
+        let dates = self.dates();
+        let last = dates.iter().rfind(|date| **date < today).filter(|_| days > 0);
+        let known = last.and_then(NaiveDate::succ_opt).map(|next| next.min(today));
+        let first = known.and_then(|known| known.checked_sub_days(Days::new(days)));
+        dates.into_iter().filter(|date| first.is_some_and(|first| *date < first)).collect()
     }
 }
 

@@ -161,7 +161,7 @@ fn rust(world: &World, text: &str) -> Result<(CheckedAs, Vec<YamlProblem>)> {
     let Some(program) = on_path(world, "rustfmt") else {
         return Ok(none);
     };
-    let args = ["--edition", "2024", "--config-path", "/", "--emit", "stdout"];
+    let args = ["--edition", "2024", "--config-path", "/dev/null", "--emit", "stdout"];
     let run = bounded::run(world, &program, &args, text.as_bytes().to_vec(), RUSTFMT)?;
     let Some(finished) = run else {
         return Ok(none);

@@ -1,6 +1,7 @@
 //! Reading and writing objects: blobs, trees, commits, annotated tags.
 
 pub mod commit_message;
+pub mod empty_objects;
 pub mod message;
 pub(crate) mod odd_commits;
 pub(crate) mod peel;

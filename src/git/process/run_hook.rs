@@ -22,7 +22,7 @@ pub fn run_commit_hook(
     world: &World,
     hook: &CommitHook<'_>,
 ) -> Result<Output> {
-    let mut git = repo.git(world);
+    let mut git = repo.git_with_monitor(world);
     git.env(OPERATION_VARIABLE, hook.name);
     git.env("GIT_INDEX_FILE", hook.index);
     // The message is given, so no editor is needed.
@@ -51,7 +51,7 @@ pub fn run_hook(
     if !folder.join(name).exists() {
         return Ok(None);
     }
-    let mut git = repo.git(world);
+    let mut git = repo.git_with_monitor(world);
     git.env(OPERATION_VARIABLE, name);
     git.args(["hook", "run", "--ignore-missing", name, "--"]).args(args);
     let output = git.run()?;

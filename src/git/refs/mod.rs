@@ -24,9 +24,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
+use super::durable::{Durable, DurableChanges};
 use super::process::{Git, OPERATION_VARIABLE};
-use super::{Oid, Repo, Signature, shared_access};
+use super::{Oid, Repo, Signature, durable, shared_access};
 pub use ref_transaction::PreparedRefs;
+
+/// The maximum length of the name of a file, in bytes, without `.lock`.
+const MAX_PART: usize = 250;
+
+/// How much of a longer name is shown, in bytes.
+const SHOWN_OF_PART: usize = 40;
 
 /// A full ref name in bytes, because a branch name need not be UTF-8.
 #[derive(
@@ -57,6 +64,20 @@ impl RefName {
     pub fn is_valid(&self) -> bool {
         let name = gix::bstr::BStr::new(self.as_bytes());
         gix::validate::reference::name(name).is_ok()
+    }
+
+    /// Fails if a part of the name is longer than that of a file, beside which git puts a lock.
+    fn refuse_long(&self) -> Result<()> {
+        let mut parts = self.as_bytes().split(|&byte| byte == b'/');
+        let Some(long) = parts.find(|part| part.len() > MAX_PART) else {
+            return Ok(());
+        };
+        let begin = String::from_utf8_lossy(long.get(..SHOWN_OF_PART).unwrap_or(long));
+        let message = format!(
+            "'{begin}...' has {} bytes: a name of a branch, tag or other ref has at most {MAX_PART} between two slashes",
+            long.len()
+        );
+        Err(Error::new(Code::InvalidValue, message).unchanged().hint("use a shorter name"))
     }
 
     /// Returns its path below `directory` in the files backend.
@@ -125,7 +146,7 @@ impl Repo {
     }
 
     /// Creates a ref below `refs/colony-local/` by one atomic `link`, then makes it durable.
-    pub fn create_private_ref(&self, name: &RefName, id: Oid) -> Result<()> {
+    pub fn create_private_ref(&self, name: &RefName, id: Oid, _objects: &Durable) -> Result<()> {
         let path = name.under(self.common_dir());
         let cannot = |e| Error::io(format!("cannot create ref '{name}'"), e);
         let parent = path.parent().unwrap_or(self.common_dir());
@@ -165,10 +186,14 @@ impl Repo {
     pub fn prepare_refs(
         &self,
         world: &World,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
-        let git = self.git(world);
+        let mut git = self.git(world);
+        // Hooks of the user inherit it: a value of theirs stays.
+        if self.config("core.fsync").is_none() {
+            git.config("core.fsync", "reference");
+        }
         self.begin_transaction(world, git, changes, reason)
     }
 
@@ -177,11 +202,12 @@ impl Repo {
     pub fn prepare_own_refs(
         &self,
         world: &World,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
         lock: &File,
     ) -> Result<PreparedRefs> {
         let mut git = self.git(world);
+        durable::write_refs_out(&mut git);
         git.args(["-c", "core.hooksPath=/dev/null"]);
         git.keep_open(lock)?;
         self.begin_transaction(world, git, changes, reason)
@@ -191,13 +217,13 @@ impl Repo {
         &self,
         world: &World,
         mut git: Git,
-        changes: &[RefChange],
+        changes: DurableChanges<'_>,
         reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         git.args(["-m", reason.text]);
         reason.tell(&mut git);
-        let commands = commands(changes, self.hex_len());
+        let commands = commands(changes.all(), self.hex_len());
         PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
     }
 
@@ -230,6 +256,7 @@ impl Repo {
 
 pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<Oid>> {
     let cannot = || format!("cannot read ref '{name}'");
+    name.refuse_long()?;
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
     let found = find(repo, &full)

@@ -19,7 +19,7 @@ use crate::model::{Code, Error, Result, World};
 
 use super::process::{Git, OPERATION_VARIABLE, Output};
 use super::refs::FoundRef;
-use super::{Oid, RefName, RemoteUrl, Repo};
+use super::{Oid, RefName, RemoteUrl, Repo, durable};
 use network::{Direction, Network};
 use url::{Provenance, Transport};
 
@@ -194,8 +194,10 @@ impl<'a> Remote<'a> {
         git.env(OPERATION_VARIABLE, "sync");
         // A mirror would refuse a list of refs.
         git.config(&format!("remote.{}.mirror", self.name), "false");
-        if let Some(file) = self.kept_open.filter(|_| direction == Direction::Push) {
-            git.keep_open(file)?;
+        match (direction, self.kept_open) {
+            (Direction::Fetch, _) => durable::store_durably(&mut git),
+            (Direction::Push, Some(file)) => drop(git.keep_open(file)?),
+            (Direction::Push, None) => {}
         }
         Network::new(self.world, git, Some(url))
     }

@@ -37,7 +37,7 @@ impl Repo {
     /// are unchanged. If git cannot do that now, a later git command does.
     pub fn refresh_index(&self, world: &World) -> Result<()> {
         let mut git = self.git(world);
-        git.args(["-c", "core.fsmonitor=false", "update-index", "-q"]);
+        git.args(["update-index", "-q"]);
         git.arg("--refresh").run().map(drop)
     }
 
@@ -58,7 +58,7 @@ impl Repo {
         // git accepts one of them at a time.
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
             let mut git = self.git(world);
-            git.args(["-c", "core.fsmonitor=false", "update-index", flag]);
+            git.args(["update-index", flag]);
             git.args(["-z", "--stdin"]).input(list.clone());
             git.run_checked("check the files of a clone that is being removed")?;
         }

@@ -23,7 +23,7 @@ use super::schema::{Journal, Schema};
 const MARK: &str = "user_version";
 
 /// What `SQLite` says of tables that are not as we made them.
-const DAMAGES: [&str; 3] = ["no such column", "has no column", "no such table"];
+const DAMAGES: [&str; 4] = ["no such column", "has no column", "no such table", "access to view"];
 
 /// What the names of journals have behind that of the database.
 const JOURNALS: [&str; 2] = ["-wal", "-journal"];
@@ -105,7 +105,10 @@ impl From<rusqlite::Error> for Unusable {
     fn from(error: rusqlite::Error) -> Self {
         let cause = if is_busy(&error) {
             if database_wait::interruption().is_some() { Cause::Interrupted } else { Cause::Busy }
-        } else if is_damage(&error) {
+        } else if is_stopped(&error) && database_wait::interruption().is_some() {
+            Cause::Interrupted
+        } else if is_damage(&error) || is_stopped(&error) {
+            // Nothing of ours takes that many steps.
             Cause::Damaged
         } else if is_moved(&error) {
             Cause::Replaced
@@ -280,7 +283,7 @@ impl Database {
 
     /// Returns the connection for reading.
     pub(in crate::store) fn reader(&self) -> &Connection {
-        self.waiting.use_here();
+        self.waiting.begin_work();
         &self.connection
     }
 
@@ -302,7 +305,7 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
     ) -> Result<T, Unusable> {
-        self.waiting.use_here();
+        self.waiting.begin_work();
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&transaction)?;
@@ -362,6 +365,11 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+}
+
+/// Returns `true` if our own answer has ended a query.
+fn is_stopped(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
 /// Returns `true` if `SQLite` has noticed that its file is no longer at its path.

@@ -5,15 +5,23 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::model::interrupt::{Interrupt, unpoisoned};
 use crate::model::{Error, World};
 use crate::store::lock::wait::{Wait, WaitLimit};
 use crate::store::session::Session;
+
+/// The number of steps of its virtual machine after which `SQLite` asks whether to go on: about a millisecond.
+const STEPS_AT_A_TIME: i32 = 100_000;
+
+/// The maximum number of times that it goes on in one piece of work, which is about a minute: no work of ours comes near.
+const MAX_CALLS: u32 = 60_000;
 
 thread_local! {
     static IN_USE: RefCell<Option<Arc<Waiting>>> = const { RefCell::new(None) };
@@ -66,6 +74,8 @@ pub(super) struct Waiting {
     files: Vec<PathBuf>,
     message: String,
     wait: Mutex<Wait>,
+    /// How often the work at hand has made [`STEPS_AT_A_TIME`].
+    calls: AtomicU32,
 }
 
 impl Waiting {
@@ -74,6 +84,7 @@ impl Waiting {
             waiter: waiter.clone(),
             message: format!("waiting for another process that uses '{}'", path.display()),
             wait: Mutex::new(Wait::for_files(waiter.limit, files.clone())),
+            calls: AtomicU32::new(0),
             files,
         }
     }
@@ -81,7 +92,22 @@ impl Waiting {
     /// Lets a connection of this thread wait, from now on until another one is used.
     pub(super) fn attend(self: &Arc<Waiting>, connection: &mut Connection) -> rusqlite::Result<()> {
         self.use_here();
+        // We make neither views nor triggers: a file that has some could keep any query from ending.
+        for config in [
+            DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW,
+            DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+            DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        ] {
+            connection.set_db_config(config, false)?;
+        }
+        connection.progress_handler(STEPS_AT_A_TIME, Some(is_over))?;
         connection.busy_handler(Some(is_tried_again))
+    }
+
+    /// Gives the work that begins now the whole budget of steps.
+    pub(super) fn begin_work(self: &Arc<Waiting>) {
+        self.use_here();
+        self.calls.store(0, Ordering::Relaxed);
     }
 
     /// Notes that this thread uses the database.
@@ -111,6 +137,15 @@ pub(super) fn interruption() -> Option<Error> {
     in_use.and_then(|waiting| waiting.waiter.interrupt.check().err())
 }
 
+/// Answers `SQLite`, which asks whether to end what it does: after a signal, or when the budget is used up.
+fn is_over() -> bool {
+    let in_use = IN_USE.with_borrow(Clone::clone);
+    in_use.is_some_and(|waiting| {
+        let calls = waiting.calls.fetch_add(1, Ordering::Relaxed);
+        calls >= MAX_CALLS || waiting.waiter.interrupt.check().is_err()
+    })
+}
+
 /// Answers `SQLite`, which has been in vain `count` times.
 fn is_tried_again(count: i32) -> bool {
     let in_use = IN_USE.with_borrow(Clone::clone);
@@ -125,5 +160,11 @@ fn is_tried_again(count: i32) -> bool {
 /// Waits long enough for a slow machine, and not for ever.
 #[cfg(test)]
 pub fn waiter_of_tests() -> Waiter {
-    Waiter::hasty(Duration::from_mins(2))
+    waiter_of(Interrupt::default())
+}
+
+/// The same, until a signal comes.
+#[cfg(test)]
+pub fn waiter_of(interrupt: Interrupt) -> Waiter {
+    Waiter { interrupt, ..Waiter::hasty(Duration::from_mins(2)) }
 }

@@ -49,17 +49,6 @@ pub fn sync_directory(path: &Path) -> Result<()> {
         .map_err(|e| Error::io(format!("cannot sync '{}'", path.display()), e))
 }
 
-/// Makes everything written to the file system of `path` durable: one call for many files.
-pub fn sync_file_system(path: &Path) -> Result<()> {
-    let cannot = |e| Error::io(format!("cannot sync the file system of '{}'", path.display()), e);
-    let directory = File::open(path).map_err(cannot)?;
-    #[cfg(target_os = "linux")]
-    rustix::fs::syncfs(&directory).map_err(|e| cannot(e.into()))?;
-    #[cfg(not(target_os = "linux"))]
-    directory.sync_all().map_err(cannot)?;
-    Ok(())
-}
-
 /// Creates a directory and its parents.
 pub fn make_directory(path: &Path) -> Result<()> {
     shared_access::make_all_directories(path)

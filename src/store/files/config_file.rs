@@ -202,7 +202,8 @@ fn busy(path: &Path) -> Error {
 
 fn copy_of(repo: &Repo, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     let cannot = |e| Error::io("cannot copy the configuration", e);
-    let folder = repo.common_dir().join("colony");
+    // It may hold credentials: the next command here deletes what a killed one left in the folder of its worktree.
+    let folder = repo.git_dir().join("colony");
     atomic::make_directory(&folder)?;
     let mut copy = tempfile::Builder::new().prefix("tmp-").tempfile_in(folder).map_err(cannot)?;
     copy.write_all(bytes).map_err(cannot)?;

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::git::durable::DurableChanges;
 use crate::git::refs::in_the_way::RefContent;
 use crate::git::refs::{PreparedRefs, ReflogReason, Switch};
 use crate::git::{RefChange, Repo};
@@ -25,10 +26,10 @@ const NAMED: usize = 3;
 pub fn prepare(
     session: &Session,
     note: &Path,
-    changes: &[RefChange],
+    changes: DurableChanges<'_>,
     why: &ReflogReason<'_>,
 ) -> Result<PreparedRefs> {
-    prepare_by(session, note, changes, |repo| repo.prepare_refs(&session.world, changes, why))
+    prepare_by(session, note, changes.all(), |repo| repo.prepare_refs(&session.world, changes, why))
 }
 
 fn prepare_by(
@@ -117,6 +118,7 @@ pub fn move_refs(
     if changes.is_empty() {
         return Ok(());
     }
+    let changes = session.repo.durable_changes(changes)?;
     let prepared = prepare(session, note, changes, why);
     settle(session, note, prepared.and_then(PreparedRefs::commit))
 }
@@ -140,7 +142,8 @@ pub fn move_own_refs(
     if changes.is_empty() {
         return Ok(());
     }
-    let prepared = prepare_by(session, note, changes, |repo| {
+    let changes = session.repo.durable_changes(changes)?;
+    let prepared = prepare_by(session, note, changes.all(), |repo| {
         repo.prepare_own_refs(&session.world, changes, why, lock)
     });
     settle(session, note, prepared.and_then(PreparedRefs::commit))

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Signature;
+use crate::git::durable::Durable;
 use crate::git::index::Index;
 use crate::git::refs::ReflogReason;
 use crate::model::id::OperationId;
@@ -21,7 +22,7 @@ use crate::store::{Session, large_files, lease};
 
 use super::finish::Finish;
 use super::log::LogEntry;
-use super::object_check::{self, Written};
+use super::object_check::{self, NewRef, Written};
 use super::operation_kind::Kind;
 use super::operation_record::{FORMAT, HeadRecord, Record, Side};
 use super::plan::{Intent, Plan, Touches};
@@ -220,19 +221,15 @@ impl<'a> Operation<'a> {
         // No ref holds the new large files until the refs have moved: a prune must not take them meanwhile.
         self.guard_large_files(&record)?;
         world.reach("written")?;
-        // Files move right after the commit point: a power cut must not leave a record whose staged files
-        // never reached the disk.
-        if !record.files.is_empty() {
-            atomic::make_directory(&self.places.kept_by(self.id))?;
-            atomic::sync_file_system(session.repo.git_dir())?;
-        }
+        let durable = &self.make_durable(&record)?;
         let operation = self.id.to_string();
         let text = format!("colony: {}", record.summary.lines().next().unwrap_or_default());
         let why = ReflogReason { text: &text, who: &signature, operation: &operation };
         // git holds the locks of the refs with their old values checked, so after the commit point nothing
         // but a crash or a full disk can stop them from moving.
         let locks = self.places.ref_locks(self.id);
-        let prepare = || ref_locks::prepare(session, &locks, &record.refs, &why);
+        let refs = durable.changes(&record.refs);
+        let prepare = || ref_locks::prepare(session, &locks, refs, &why);
         let prepared = (!record.refs.is_empty()).then(prepare).transpose()?;
         world.reach("prepared")?;
         // The last chance to stop; Ctrl-C after this lets the operation end first.
@@ -242,7 +239,8 @@ impl<'a> Operation<'a> {
         let written = Written::of_record(&session.repo, commit, &record)?;
         // The commit point. A gc may have deleted objects that nothing held: this looks for them again
         // after the ref is there, and takes it back if one is missing.
-        object_check::create_ref(session, &self.places, &name, commit, &written)?;
+        let new = NewRef { name, id: commit, durable };
+        object_check::create_ref(session, &self.places, new, &written)?;
         self.finished = true;
         world.reach("committed")?;
         let lock = self.index_lock.take();
@@ -254,7 +252,23 @@ impl<'a> Operation<'a> {
         Ok(Done { op: Some(record.op), record, late })
     }
 
+<<<<<<< HEAD
     /// Refuses a plan of an agent that moves a protected branch.
+=======
+    /// Makes the objects durable. Files move right after the commit point: a power cut must not leave a record whose
+    /// staged files never reached the disk either.
+    fn make_durable(&self, record: &Record) -> Result<Durable> {
+        let repo = &self.session.repo;
+        if record.files.is_empty() {
+            return repo.make_durable(&[]);
+        }
+        atomic::make_directory(&self.places.kept_by(self.id))?;
+        repo.make_durable(&[repo.git_dir()])
+    }
+
+    /// Refuses a plan of an agent that moves a protected branch. A migration moves all branches, and those of a
+    /// clone that follows it.
+>>>>>>> wt-c
     fn refuse_protected(&self, plan: &Plan) -> Result<()> {
         let moved = plan.refs.iter().filter(|change| change.old != change.new);
         protected_branches::require(self.session, moved.map(|change| &change.name))

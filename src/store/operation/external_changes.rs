@@ -16,8 +16,13 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
+<<<<<<< HEAD
 use super::log::{Log, LogEntry};
 use super::object_check::{self, Written};
+=======
+use super::log::LogEntry;
+use super::object_check::{self, NewRef, Written};
+>>>>>>> wt-c
 use super::operation_kind::Kind;
 use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Record, Side,
@@ -118,7 +123,9 @@ pub fn record(
     session.world.reach("external-written")?;
     let name = ref_names::operation(&places.key, id);
     let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
-    object_check::create_ref(session, places, &name, entry.commit, &written)?;
+    let durable = &session.repo.make_durable(&[])?;
+    let new = NewRef { name, id: entry.commit, durable };
+    object_check::create_ref(session, places, new, &written)?;
     session.world.reach("external-recorded")?;
     announce::operation(session, &entry.record);
     Ok(entry)

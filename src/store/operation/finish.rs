@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::SystemTime;
 
 use crate::git::RefChange;
+use crate::git::durable;
 use crate::git::index::Index;
 use crate::git::refs::PreparedRefs;
 use crate::model::{Code, Error, Result};
@@ -90,11 +91,11 @@ impl Finish<'_> {
             index.refresh(&moved.placed, self.session.repo.workdir());
             self.write_index(&mut lock.file, &index, self.began)?;
             // The last step that can fail and be undone comes before the index is replaced.
-            self.sync()?;
+            self.sync(Some(&lock.file))?;
             self.replace_index()?;
         } else {
             // The record must not be released before the moves are durable.
-            self.sync()?;
+            self.sync(None)?;
         }
         world.reach("index-replaced")?;
         Ok(self.late(moved.changed))
@@ -129,7 +130,7 @@ impl Finish<'_> {
                 .open(&lock_path)
                 .map_err(|e| Error::io("cannot open our index.lock", e))?;
             self.write_index(&mut file, &index, self.began)?;
-            self.sync()?;
+            self.sync(Some(&file))?;
             self.replace_index()?;
         }
         for late in self.late(moved.changed) {
@@ -220,12 +221,15 @@ impl Finish<'_> {
         )
     }
 
-    /// Makes the moves durable before their record is deleted.
-    fn sync(&self) -> Result<()> {
+    /// Makes the moves durable before their record is deleted, and the index before it is replaced.
+    fn sync(&self, index: Option<&File>) -> Result<()> {
+        if let Some(file) = index {
+            file.sync_all().map_err(|e| Error::io("cannot sync the index", e))?;
+        }
         if self.record.files.is_empty() {
             return Ok(());
         }
-        atomic::sync_file_system(self.session.repo.workdir())
+        durable::sync_file_system(self.session.repo.workdir())
     }
 
     /// Deletes the pending record.

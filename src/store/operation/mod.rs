@@ -19,6 +19,7 @@
 
 mod announce;
 pub mod commit_point;
+mod empty_objects;
 pub mod external_changes;
 pub mod finish;
 mod finish_files;

@@ -6,12 +6,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
+use crate::git::durable::Durable;
 use crate::git::index::index_state::STAGE_0;
 use crate::git::plain_file;
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -65,17 +68,26 @@ impl Written<'_> {
     }
 }
 
+/// A private ref to create, and the proof that its objects are on disk.
+pub struct NewRef<'a> {
+    /// Its name.
+    pub name: RefName,
+    /// The object it names.
+    pub id: Oid,
+    /// The proof.
+    pub durable: &'a Durable,
+}
+
 /// Creates a private ref for objects that were just written; deletes it again if some of them are gone.
 pub fn create_ref(
     session: &Session,
     places: &Places,
-    name: &RefName,
-    id: Oid,
+    new: NewRef<'_>,
     written: &Written<'_>,
 ) -> Result<()> {
-    session.repo.create_private_ref(name, id)?;
+    session.repo.create_private_ref(&new.name, new.id, new.durable)?;
     require(session, written).or_else(|error| {
-        recover::delete_refs(session, places, &[(name.clone(), id)], "cancel")?;
+        recover::delete_refs(session, places, &[(new.name, new.id)], "cancel")?;
         Err(error)
     })
 }
@@ -188,8 +200,10 @@ impl Walk<'_> {
     }
 
     fn require(&self, id: Oid, at: Option<&RepoPath>) -> Result<()> {
-        let found = self.repo.object_size(id);
-        found.map(drop).ok_or_else(|| self.gone(at))
+        if self.repo.object_size(id).is_some() {
+            return Ok(());
+        }
+        Err(self.repo.empty_file_of(id).map_or_else(|| self.gone(at), |file| empty(id, &file)))
     }
 
     fn gone(&self, at: Option<&RepoPath>) -> Error {
@@ -204,6 +218,20 @@ fn removed(what: &dyn fmt::Display) -> Error {
     Error::new(Code::ObjectMissing, format!("git deleted '{what}' while it was being kept"))
         .unchanged()
         .hint("run the command again once git gc has ended")
+}
+
+/// Makes the error for an object that counts as stored and cannot be read.
+fn empty(id: Oid, file: &Path) -> Error {
+    let objects = file.parent().and_then(Path::parent).unwrap_or(file);
+    let objects = shell_word(&objects.to_string_lossy());
+    Error::new(
+        Code::ObjectMissing,
+        format!("object {id} is an empty file: a power cut has lost its content"),
+    )
+    .unchanged()
+    .hint(format!(
+        "find {objects} -type f -empty -delete   # nothing is in them; then run the command again"
+    ))
 }
 
 /// Waits while a gc that git has recorded still runs, as far as the system shows.

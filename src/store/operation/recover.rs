@@ -18,8 +18,8 @@ use crate::store::{Session, large_files, migration};
 
 use super::commit_point::Pending;
 use super::finish::Finish;
-use super::object_check;
 use super::operation_record::Record;
+use super::{empty_objects, object_check};
 
 /// The prefix of a folder that a sweep could not delete at once.
 const LEFT: &str = "left-";
@@ -54,6 +54,7 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
 
 /// Finishes or cancels the operation of a dead owner. The caller holds the worktree lock.
 pub fn recover(session: &Session, places: &Places) -> Result<()> {
+    empty_objects::repair(session, places)?;
     if let Some(pending) = pending(places)? {
         finish_or_cancel(session, places, &pending)?;
     }
@@ -261,7 +262,9 @@ fn sweep_temporary(session: &Session) {
     let is_object = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
     leftovers::sweep_at(&common.join("objects"), is_object, &now);
     let is_cache = |name: &str| leftovers::is_temporary(name, "tmp-", 6);
-    leftovers::sweep_at(&common.join("colony/cache"), is_cache, &now);
+    for folder in ["colony", "colony/cache"] {
+        leftovers::sweep_at(&common.join(folder), is_cache, &now);
+    }
 }
 
 /// Deletes the new files of an operation that is over. Where that takes long, the folder is renamed, because

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::cache::database_wait::waiter_of_tests;
+use crate::model::interrupt::Interrupt;
+use crate::store::cache::database_wait::{waiter_of, waiter_of_tests};
 use crate::store::files::atomic;
 
 const AGENTS: [&str; 2] = ["ada", ""];
@@ -316,6 +317,43 @@ fn a_file_that_is_deleted_during_a_transaction_is_made_again() {
         Ok(connection.execute("UPDATE residents SET priority = 1", [])?)
     });
     assert_eq!(changed.unwrap(), 0, "the new file has no residents");
+}
+
+/// Replaces the table of locks by something else of that name.
+fn with_locks(definition: &str) -> (tempfile::TempDir, State) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    drop(State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap());
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(&format!("DROP TABLE locks; {definition}")).unwrap();
+    let state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
+    (folder, state)
+}
+
+#[test]
+fn a_table_that_was_replaced_by_an_endless_view_is_made_again() {
+    let (_folder, mut state) = with_locks(
+        "CREATE VIEW locks AS WITH RECURSIVE n(page) AS (SELECT x'00' UNION ALL SELECT page FROM n)
+         SELECT page, 'ada' AS agent, 9 AS until, '' AS reason, 0 AS created FROM n",
+    );
+    assert_eq!(state.locks(1).unwrap().len(), 0);
+    state.lock("ada", &[wanted(1)], NewLock { until: 100, reason: "" }, 1).unwrap();
+    assert_eq!(state.locks(1).unwrap().len(), 1);
+}
+
+#[test]
+fn a_signal_ends_a_query_that_takes_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let interrupt = Interrupt::default();
+    let waiter = waiter_of(interrupt.clone());
+    let mut state = State::open_at(&path, Mode::Kept, waiter).unwrap();
+    let endless =
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT count(*) FROM n";
+    interrupt.flag.store(true, std::sync::atomic::Ordering::SeqCst);
+    let ended =
+        state.read(|connection| Ok(connection.query_one(endless, [], |row| row.get::<_, i64>(0))?));
+    assert!(ended.unwrap_err().is_busy());
 }
 
 #[test]

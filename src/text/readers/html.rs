@@ -206,7 +206,8 @@ impl Page {
         if self.text.is_empty() {
             return;
         }
-        let lines = self.text.len() - self.text.trim_end_matches('\n').len();
+        // No more is counted: a preformatted text may end with any number of them.
+        let lines = self.text.bytes().rev().take(count).take_while(|&byte| byte == b'\n').count();
         for _ in lines..count {
             self.text.push('\n');
         }
@@ -306,6 +307,13 @@ mod tests {
         let document = read_text(Format::Html, html.as_bytes()).unwrap();
         assert_eq!(document.sections.len(), 3);
         assert_eq!(document.sections[1].path, "1");
+    }
+
+    #[test]
+    fn newlines_before_many_paragraphs_are_counted_once() {
+        let many = 1 << 20;
+        let html = format!("x<pre>{}</pre>{}y", "\n".repeat(many), "<p>".repeat(many));
+        assert_eq!(read(&html).0.len(), many + 4);
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 //! Refs of ours and the objects under them: none is left without, and one that is can be taken out.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -361,4 +363,59 @@ fn refs_without_an_id_stop_no_other_command() {
         let answer = sandbox.json(command);
         assert_eq!(answer["ok"], json!(true), "{command:?}: {answer:#}");
     }
+}
+
+/// Empties what was written since, as a power cut does that comes before these objects reach the disk.
+fn empty_new_objects(sandbox: &Sandbox, known: &BTreeSet<PathBuf>) -> usize {
+    let new: Vec<_> = loose_objects(sandbox).difference(known).cloned().collect();
+    for path in &new {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    new.len()
+}
+
+fn loose_objects(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
+    let folders = fs::read_dir(sandbox.path(".git/objects")).unwrap().flatten();
+    let folders = folders.filter(|folder| folder.file_name().len() == 2);
+    folders
+        .flat_map(|folder| fs::read_dir(folder.path()).unwrap().flatten())
+        .map(|it| it.path())
+        .collect()
+}
+
+#[test]
+fn empty_objects_of_ours_are_deleted_and_the_next_command_works() {
+    for words in [&["checkpoint", "--auto"][..], &["checkpoint", "--off-branch", "-m", "lost"]] {
+        let sandbox = Sandbox::new();
+        sandbox.colony(&["checkpoint", "-m", "base"]);
+        sandbox.write("a.txt", "work\n");
+        let known = loose_objects(&sandbox);
+        sandbox.colony(words);
+        sandbox.write("b.txt", "added\n");
+        sandbox.git(&["add", "b.txt"]);
+        assert!(empty_new_objects(&sandbox, &known) > 3);
+        let narrated = sandbox.run(&["checkpoint", "-m", "after"]);
+        assert_eq!(narrated.code, 0, "{}", narrated.stderr);
+        for part in ["empty files, which a power cut has left", "deleted ref 'refs/colony"] {
+            assert!(narrated.stderr.contains(part), "{}", narrated.stderr);
+        }
+        assert_eq!(sandbox.git(&["show", "HEAD:a.txt"]), "work");
+        assert_eq!(sandbox.git(&["show", "HEAD:b.txt"]), "added");
+        git_works(&sandbox);
+    }
+}
+
+#[test]
+fn an_empty_object_of_plain_git_is_named_with_the_way_out() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    sandbox.write("b.txt", "added\n");
+    let known = loose_objects(&sandbox);
+    sandbox.git(&["add", "b.txt"]);
+    assert_eq!(empty_new_objects(&sandbox, &known), 1);
+    let answer = sandbox.json(&["checkpoint", "--auto"]);
+    assert_eq!(answer["code"], "object-missing", "{answer:#}");
+    let hint = answer["hint"].as_str().unwrap();
+    assert!(hint.starts_with("find ") && hint.contains("-empty -delete"), "{hint}");
 }

@@ -328,3 +328,21 @@ fn the_search_for_a_repository_ends_where_that_of_git_ends() {
     assert!(!alone.try_git(&["rev-parse", "--git-dir"]));
     assert_eq!(alone.error(&["status"]), "not-a-repository");
 }
+
+#[test]
+fn a_clock_before_1970_makes_no_command_panic() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    for words in [
+        &["status"][..],
+        &["checkpoint", "-m", "old"],
+        &["checkpoint", "--auto"],
+        &["memory", "add", "old"],
+        &["fork", "old"],
+        &["log"],
+        &["doctor"],
+    ] {
+        let run = sandbox.run_in(sandbox.world_at(-66 * 365 * 86_400), words);
+        assert!(run.code <= 1 || run.stderr.contains("error: "), "{words:?} {}", run.stderr);
+    }
+}

@@ -181,10 +181,11 @@ fn below_the_faces_nothing_prints() {
 /// Who opens a path as it is, links followed and to any size: for a lock, a copy or the end of a long file,
 /// and `/proc`. Every other file is read by `plain_file`, those of the working tree by `Repo::read_file`,
 /// whatever stands there.
-const READERS: [&str; 14] = [
+const READERS: [&str; 15] = [
     "clones/new_clone/build_files.rs",
     "clones/new_clone/staged.rs",
     "clones/removal/removal_steps.rs",
+    "git/durable.rs",
     "git/lfs/lfs_objects.rs",
     "git/process/end.rs",
     "git/refs/mod.rs",
@@ -210,6 +211,31 @@ fn files_of_the_worktree_are_read_in_one_place() {
     }
     found.sort();
     assert_eq!(found, READERS, "a reader is new, or none any more");
+}
+
+/// The files that have git move refs, or create one: each needs the proof that `git/durable.rs` makes, but for HEAD and
+/// for a copy that a tour throws away.
+const MOVERS: [&str; 4] = ["flow/tour.rs", "git/bare.rs", "git/object/sign.rs", "git/refs/mod.rs"];
+
+#[test]
+fn refs_move_by_the_gate_that_makes_their_objects_durable() {
+    let moves = [
+        "\"update-ref\"",
+        "\"symbolic-ref\"",
+        "\"tag\", \"-s\"",
+        "\"branch\", \"-",
+        ".edit_reference",
+    ];
+    let mut found: Vec<_> = sources()
+        .into_iter()
+        .filter(|(_, text)| moves.iter().any(|way| text.contains(way)))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    found.sort();
+    assert_eq!(found, MOVERS, "who moves refs is new, or does no more");
+    let gate = "DurableChanges(";
+    let makers: Vec<_> = sources().into_iter().filter(|(_, text)| text.contains(gate)).collect();
+    assert_eq!(makers.len(), 1, "only git/durable.rs makes the proof");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The server at the other end of a pipe: whatever comes in, what goes out is the protocol.
 
+use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::process::Stdio;
 
@@ -61,6 +62,33 @@ fn garbage_is_no_reason_to_end() {
     let (code, out, err) = server.end();
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{out}");
+}
+
+#[test]
+fn a_request_with_an_id_of_another_kind_is_refused_at_once() {
+    let sandbox = Sandbox::new();
+    let mut server = Server::start(&sandbox, &[]);
+    for id in ["{\"a\":1}", "[1]", "1.5", "true"] {
+        server.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
+        let refused = server.read();
+        assert_eq!(refused["error"]["code"], -32600, "{refused:#}");
+        assert_eq!(refused["id"], Value::Null);
+    }
+    assert_eq!(server.end(), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn a_client_that_reads_late_gets_every_answer() {
+    let sandbox = Sandbox::new();
+    let mut server = Server::start(&sandbox, &[]);
+    let asked = 400;
+    for id in 1_000..1_000 + asked {
+        server.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
+    }
+    let answered: BTreeSet<u64> =
+        (0..asked).map(|_| server.read()["id"].as_u64().unwrap()).collect();
+    assert_eq!(answered.len(), asked);
+    assert_eq!(server.end(), (Some(0), String::new(), String::new()));
 }
 
 #[test]

@@ -234,6 +234,25 @@ fn an_operation_cut_off_in_another_worktree_stops_a_purge() {
     assert_eq!(linked.json(&["deinit", "--purge", "--force"])["ok"], true);
 }
 
+#[test]
+fn a_copy_of_the_configuration_is_where_its_worktree_is_swept() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.outside().join("linked");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap()]);
+    sandbox.git(&["config", "colony.lock-timeout", "7"]);
+    let seen = sandbox.outside().join("seen");
+    let script =
+        format!("case \"$*\" in *'config --file /'*) echo \"$*\" >>'{}';; esac", seen.display());
+    let linked = sandbox.at(other).stand_in("git", &script);
+    linked.colony(&["init"]);
+    linked.colony(&["deinit"]);
+    let copies = std::fs::read_to_string(seen).unwrap();
+    assert!(
+        copies.lines().all(|line| line.contains("/.git/worktrees/linked/colony/tmp-")),
+        "{copies}"
+    );
+}
+
 fn private_refs(sandbox: &Sandbox) -> String {
     sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local"])
 }

@@ -107,6 +107,59 @@ fn no_program_of_the_configuration_is_run() {
 }
 
 #[test]
+fn no_reading_command_asks_the_monitor_of_files() {
+    let sandbox = Sandbox::new();
+    let marker = sandbox.outside().join("ran");
+    sandbox.colony(&["checkpoint", "-m", "base"]);
+    sandbox.git(&["config", "core.fsmonitor", &format!("touch '{}'; false", marker.display())]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.write("new.txt", "new\n");
+    sandbox.git(&["-c", "core.fsmonitor=false", "add", "new.txt"]);
+    for words in [
+        &["diff"][..],
+        &["diff", "HEAD"],
+        &["diff", "checkpoint/base"],
+        &["status"],
+        &["log"],
+        &["doctor", "--deep"],
+        &["commit", "-n", "-m", "x", "--all"],
+        &["checkpoint", "-m", "x"],
+        &["fleet"],
+        &["query", "search", "two"],
+    ] {
+        drop(sandbox.run(words));
+        assert!(!marker.exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn the_history_of_an_untracked_file_is_not_found() {
+    let sandbox = Sandbox::new();
+    sandbox.write("untracked.txt", "new\n");
+    let answer = sandbox.json(&["git", "blame", "untracked.txt"]);
+    assert_eq!(answer["code"], "path-not-found", "{answer:#}");
+}
+
+#[test]
+fn a_name_that_no_ref_can_have_is_an_invalid_value() {
+    let sandbox = Sandbox::new();
+    let long = "a".repeat(256);
+    for words in [
+        &["fork", &long][..],
+        &["fork", "x", "--from", &long],
+        &["restore", &long],
+        &["merge", &long],
+        &["diff", &long],
+        &["diff", &format!("{long}@")],
+        &["log", &format!("x/{long}")],
+        &["forks", "delete", &long],
+        &["cherry-pick", &long],
+    ] {
+        assert_eq!(sandbox.error(words), "invalid-value", "{words:?}");
+    }
+}
+
+#[test]
 fn git_shows_no_content_that_queries_hide() {
     let sandbox = Sandbox::new();
     let token = format!("ghp_{}", "a1".repeat(18));

@@ -135,6 +135,20 @@ fn notes_of_a_day_expire_and_the_others_stay() {
 }
 
 #[test]
+fn a_clock_that_is_ahead_deletes_no_note() {
+    let sandbox = Sandbox::new();
+    at(&sandbox, 0, &["memory", "add", "of a second ago"]);
+    for ahead in [40 * DAY, 40 * DAY + 60] {
+        let added = at(&sandbox, ahead, &["memory", "add", "of a wrong day"]);
+        assert_eq!(added["expired"], json!([]));
+    }
+    let added = at(&sandbox, 60, &["memory", "add", "the clock is right again"]);
+    assert_eq!(added["expired"], json!([]));
+    let told = at(&sandbox, 120, &["memory", "show"]);
+    assert!(told["text"].as_str().unwrap().contains("of a second ago"));
+}
+
+#[test]
 fn days_to_come_do_not_hide_today() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["memory", "add", "of today"]);

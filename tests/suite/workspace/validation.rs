@@ -54,7 +54,7 @@ fn rust_is_parsed_by_rustfmt_where_it_is_installed() {
     sandbox.write("good.rs", "fn   a( ) { }\n");
     sandbox.write("bad.rs", "fn a() {\n    let = 1;\n}\n");
     sandbox.write("rustfmt.toml", "not toml at all [\n");
-    let fake = sandbox.stand_in("rustfmt", "if grep -q 'let ='; then echo 'error: expected pattern' >&2; echo ' --> <stdin>:2:9' >&2; exit 1; fi; exit 0");
+    let fake = sandbox.stand_in("rustfmt", "while [ \"$1\" != --config-path ]; do shift; done; test -d \"$2\" && exit 1; if grep -q 'let ='; then echo 'error: expected pattern' >&2; echo ' --> <stdin>:2:9' >&2; exit 1; fi; exit 0");
     let good = fake.json(&["validate", "good.rs"]);
     assert_eq!((&good["valid"], &good["checked_as"]), (&true.into(), &"rust".into()));
     let bad = fake.json(&["validate", "bad.rs"]);
