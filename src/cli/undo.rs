@@ -1,6 +1,7 @@
 //! `git colony undo` and `git colony redo`
 
 use crate::design::restore::abandoned_commits::LeavingCommits;
+use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
@@ -35,7 +36,7 @@ pub(super) struct UndoArgs {
     /// Show the steps that would undo all work of this session; needs -n
     #[arg(long, value_name = "SESSION", conflicts_with = "steps", requires = "dry_run")]
     session: Option<String>,
-    /// Undo changes by plain git, too, and commits that are on a remote
+    /// Undo changes by plain git, too, and a checkpoint whose files are gone
     #[arg(short, long)]
     force: bool,
     /// Show what would be undone, and change nothing
@@ -51,7 +52,7 @@ pub(super) struct RedoArgs {
     /// The number of steps to redo, or the next operation to redo, as in 'op-12' (default: 1)
     #[arg(value_name = "N")]
     steps: Option<String>,
-    /// Redo even if commits that are on a remote leave the branch
+    /// Redo even if a ref has moved since
     #[arg(short, long)]
     force: bool,
     /// Show what would be redone, and change nothing
@@ -188,12 +189,7 @@ fn told(step: &UndoReport) -> Vec<String> {
         let label = &gone.label;
         format!("checkpoint '{label}' {would} gone; it comes back with: git colony {back}")
     }));
-    if !step.published.is_empty() {
-        let count = text::count(step.published.len(), "commit");
-        lines.push(format!("{count} of these on a remote already:"));
-        let shown = step.published.iter().take(10);
-        lines.extend(shown.map(|id| format!("  {}", id.short())));
-    }
+    lines.extend(step.on_remote.iter().map(RemoteCommits::sentence));
     if step.files_restored + step.files_moved_aside > 0 {
         lines.push(format!(
             "{} put back, {} moved aside",

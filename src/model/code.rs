@@ -49,7 +49,6 @@ const REFUSING: &[Code] = &[
     Code::PathCollision,
     Code::PathInTheWay,
     Code::PathNotFound,
-    Code::PublishedCommits,
     Code::ReadOnlyClone,
     Code::RepositoryNotFound,
     Code::ScopeInvalid,
@@ -134,8 +133,6 @@ codes! {
     ExternalChange = "external-change",
     /// There is nothing to undo or redo.
     NothingToUndo = "nothing-to-undo",
-    /// Commits that are already on a remote would no longer be on the branch.
-    PublishedCommits = "published-commits",
     /// The checkpoint is neither ahead of nor behind the branch.
     Diverged = "diverged",
     /// Paths of the target collide: this file system does not distinguish their names.

@@ -34,7 +34,7 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::worktree::{run_post_checkout, snapshot_commit};
 use undo_files::{FilesBack, back_to_branch};
 use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
-use undo_refs::{moved_home, published, refs_back, refuse_published, with_new_versions};
+use undo_refs::{moved_home, refs_back, with_new_versions};
 use undo_report::{Gone, UndoReport};
 
 /// The direction.
@@ -212,10 +212,6 @@ impl Step {
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
         let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)?;
-        let published = published(session, log, record, &refs)?;
-        if !published.is_empty() && !force {
-            return Err(refuse_published(record, &published));
-        }
         let home = moved_home(session, record)?;
         let (back, index) = match home {
             Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
@@ -229,7 +225,7 @@ impl Step {
             _ => record.before.head.clone(),
         };
         head.commit = home.or(head.commit);
-        let gone = Gone { published, ..Gone::by_moves(&session.repo, origin, &head, refs) };
+        let gone = Gone::by_moves(&session.repo, origin, &head, refs);
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {
             report.acts_since = acts_since(session, log, entry.record.op);

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::design::restore::abandoned_commits::{self, LeavingCommits};
-use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::design::restore::remote_commits::RemoteCommits;
+use crate::git::{RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::store::operation::last_act::LastAct;
 use crate::store::operation::operation_record::HeadRecord;
@@ -54,8 +55,9 @@ pub struct UndoReport {
     pub leaving_commits: Vec<LeavingCommits>,
     /// Checkpoints that are gone; redo restores them, or undo if a redo deleted them.
     pub checkpoints_gone: Vec<GoneCheckpoint>,
-    /// Commits that left a branch although a remote has them (at most 1,000 for each).
-    pub published: Vec<Oid>,
+    /// Commits that left a branch and that its remote has: it does not accept the next push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_remote: Option<RemoteCommits>,
     /// Files that another process wrote while files moved, then or now, and that this does not
     /// restore.
     pub kept_late: Vec<LateFile>,
@@ -104,7 +106,7 @@ pub struct GoneCheckpoint {
 /// The moves of the refs, and the checkpoints that are gone with them.
 pub(in crate::design) struct Gone {
     pub(in crate::design) refs: Vec<RefChange>,
-    pub(in crate::design) published: Vec<Oid>,
+    pub(in crate::design) on_remote: Option<RemoteCommits>,
     pub(in crate::design) commits: Vec<LeavingCommits>,
     pub(in crate::design) checkpoints: Vec<GoneCheckpoint>,
 }
@@ -141,8 +143,8 @@ impl Gone {
         }
         Gone {
             commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
+            on_remote: RemoteCommits::find(repo, &refs),
             refs,
-            published: Vec::new(),
             checkpoints,
         }
     }
@@ -184,7 +186,7 @@ impl UndoReport {
             files_moved_aside: back.moves.aside.len(),
             leaving_commits: gone.commits,
             checkpoints_gone: gone.checkpoints,
-            published: gone.published,
+            on_remote: gone.on_remote,
             kept_late: back.kept_late.clone(),
             not_undone: None,
             acts_since: Vec::new(),
@@ -207,7 +209,7 @@ impl UndoReport {
         });
         let gone = Gone {
             refs: refs.collect(),
-            published: Vec::new(),
+            on_remote: None,
             commits: Vec::new(),
             checkpoints: Vec::new(),
         };
@@ -258,7 +260,7 @@ impl UndoReport {
             }),
             leaving_commits: gone.commits,
             checkpoints_gone: gone.checkpoints,
-            published: Vec::new(),
+            on_remote: gone.on_remote,
             kept_late: Vec::new(),
             not_undone: None,
             acts_since: Vec::new(),

@@ -33,7 +33,7 @@ pub struct Request {
     pub direction: Direction,
     /// Which steps.
     pub steps: Steps,
-    /// Whether changes by plain git, and commits that are on a remote, are undone, too.
+    /// Whether changes by plain git are undone, too, and steps that would lose a state.
     pub force: bool,
 }
 
