@@ -24,6 +24,7 @@ const REFUSING: &[Code] = &[
     Code::CatalogNotEditable,
     Code::CatalogRowExists,
     Code::StateUnusable,
+    Code::CheckpointNeeded,
     Code::CloneInUse,
     Code::DecisionNotFound,
     Code::Diverged,
@@ -112,6 +113,8 @@ codes! {
     AnswerGone = "answer-gone",
     /// The checkpoint does not exist.
     CheckpointNotFound = "checkpoint-not-found",
+    /// Undo would delete a checkpoint whose files are gone from the working tree, or as they were before it.
+    CheckpointNeeded = "checkpoint-needed",
     /// The name matches more than one checkpoint.
     CheckpointAmbiguous = "checkpoint-ambiguous",
     /// The command needs the full name: an abbreviation is not accepted here.

@@ -3,6 +3,7 @@
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
 
+mod last_copies;
 pub mod plain_git;
 mod undo_files;
 pub(crate) mod undo_next;
@@ -226,6 +227,9 @@ impl Step {
         };
         head.commit = home.or(head.commit);
         let gone = Gone::by_moves(&session.repo, origin, &head, refs);
+        if direction == Direction::Undo && !force {
+            last_copies::refuse_lost(session, (record, origin), &gone, &kept)?;
+        }
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {
             report.acts_since = acts_since(session, log, entry.record.op);

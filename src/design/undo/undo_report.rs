@@ -9,6 +9,7 @@ use crate::design::checkpoint::tag_message::TagMessage;
 use crate::design::restore::abandoned_commits::{self, LeavingCommits};
 use crate::design::restore::remote_commits::RemoteCommits;
 use crate::git::{RefChange, RefName, Repo};
+use crate::model::Error;
 use crate::model::id::OperationId;
 use crate::store::operation::last_act::LastAct;
 use crate::store::operation::operation_record::HeadRecord;
@@ -34,7 +35,9 @@ pub struct UndoReport {
     /// The new operation; `None` in a dry run.
     pub op: Option<OperationId>,
     /// The operation that was undone (undo) or redone (redo).
-    pub undone: OperationId,
+    ///
+    /// `None` if undo would refuse.
+    pub undone: Option<OperationId>,
     /// The summary of the new operation.
     pub summary: String,
     /// The summary of the operation that was undone or redone.
@@ -74,6 +77,9 @@ pub struct UndoReport {
     /// The steps that the same command took before this one, in that order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierStep>,
+    /// The reason for which the command would refuse; only a dry run reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -92,6 +98,17 @@ impl JsonSchema for EarlierStep {
         // By reference it would be the whole answer, which says more.
         UndoReport::json_schema(generator)
     }
+}
+
+/// The reason for which undo or redo would refuse.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Refused {
+    /// The code of the error.
+    pub code: &'static str,
+    /// Its message.
+    pub message: String,
+    /// The next command to try.
+    pub hint: Option<String>,
 }
 
 /// A checkpoint whose ref is gone after the move.
@@ -173,7 +190,7 @@ impl UndoReport {
         let verb = direction.kind().as_str();
         UndoReport {
             op: None,
-            undone: origin.op,
+            undone: Some(origin.op),
             summary: format!("{verb} {} ({})", origin.op, origin.summary),
             what: origin.summary.clone(),
             direction,
@@ -193,7 +210,38 @@ impl UndoReport {
             scopes_without_pages: Vec::new(),
             completed: false,
             earlier: Vec::new(),
+            refused: None,
             dry_run: false,
+        }
+    }
+
+    /// Reports that the command would refuse.
+    pub fn refused(direction: Direction, error: &Error) -> UndoReport {
+        UndoReport {
+            op: None,
+            undone: None,
+            summary: String::new(),
+            what: String::new(),
+            direction,
+            refs: Vec::new(),
+            files_restored: 0,
+            files_moved_aside: 0,
+            head: None,
+            leaving_commits: Vec::new(),
+            checkpoints_gone: Vec::new(),
+            on_remote: None,
+            kept_late: Vec::new(),
+            not_undone: None,
+            acts_since: Vec::new(),
+            scopes_without_pages: Vec::new(),
+            completed: false,
+            earlier: Vec::new(),
+            refused: Some(Refused {
+                code: error.code().as_str(),
+                message: error.message(),
+                hint: error.hint_text().map(str::to_owned),
+            }),
+            dry_run: true,
         }
     }
 
@@ -247,7 +295,7 @@ impl UndoReport {
         let gone = Gone::by_moves(repo, origin, &record.after.head, record.refs.clone());
         UndoReport {
             op: Some(record.op),
-            undone: origin.op,
+            undone: Some(origin.op),
             summary: record.summary.clone(),
             what: origin.summary.clone(),
             direction,
@@ -267,6 +315,7 @@ impl UndoReport {
             scopes_without_pages: Vec::new(),
             completed: true,
             earlier: Vec::new(),
+            refused: None,
             dry_run: false,
         }
     }

@@ -61,7 +61,7 @@ fn with_later(
     wanted: usize,
 ) -> UndoReport {
     let stack = log.steps(direction.kind());
-    let is_told = |entry: &&LogEntry| origin_of(log, &entry.record).op == report.undone;
+    let is_told = |entry: &&LogEntry| Some(origin_of(log, &entry.record).op) == report.undone;
     // A step of plain git that is not in the log yet comes before all that are.
     let told = usize::from(stack.first().is_some_and(is_told));
     let later = stack.into_iter().skip(told).take(wanted.max(1) - 1);
@@ -186,7 +186,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
 /// Adds the steps that are done to the error of the step that refused.
 fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let done = report.earlier.len() + 1;
-    let done_ops: Vec<_> = report.all().map(|step| step.undone).collect();
+    let done_ops: Vec<_> = report.all().filter_map(|step| step.undone).collect();
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
         Direction::Redo => "redone",
