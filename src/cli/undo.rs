@@ -21,8 +21,8 @@ use super::{Face, Run, Stop};
 ///
 /// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
 /// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
-/// A 'map' that changed the record of a scope is an operation, too, and so is 'scopes unmap': undo takes the record
-/// back, and 'map' makes pages that are missing then.
+/// 'map' and 'scopes unmap' change only records of scopes, so they are not among the steps: 'undo op-12' undoes one of
+/// them, and 'map' makes pages that are missing then.
 /// Changes by plain git since the newest operation count as a step, too, and need --force. Later actions that are not
 /// operations (agents, sync, hooks, 'map --worktree') are counted, and the newest is named with the command that
 /// undoes it. A checkpoint whose files were deleted or reset since needs --force, too: 'restore' brings them back.
@@ -30,8 +30,8 @@ use super::{Face, Run, Stop};
 pub(super) struct UndoArgs {
     /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)
     ///
-    /// One that changed only shared records, as 'map' does, is undone by itself if only plain git has changed anything
-    /// since.
+    /// 'map' and 'scopes unmap' are undone by themselves at any time. So is another one that changed only shared records,
+    /// if only plain git has changed anything since.
     #[arg(value_name = "N")]
     steps: Option<String>,
     /// Show the steps that would undo all work of this session; needs -n

@@ -130,8 +130,8 @@ fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -
     Ok(())
 }
 
-/// Returns the entry of the log that is undone for an operation, if only plain git has changed anything since and the
-/// operation changed only shared records: then it is undone by itself.
+/// Returns the entry of the log that is undone alone for an operation: one of derived records always, one of other
+/// shared records if only plain git has changed anything since.
 fn alone(
     session: &Session,
     log: &Log,
@@ -140,6 +140,9 @@ fn alone(
 ) -> Result<Option<OperationId>> {
     if direction != Direction::Undo {
         return Ok(None);
+    }
+    if let Some(entry) = log.derived(operation) {
+        return Ok(Some(entry.record.op));
     }
     let stack = log.steps(direction.kind());
     let is_git = |entry: &&&LogEntry| origin_of(log, &entry.record).kind == Kind::External;
