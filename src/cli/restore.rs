@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
+use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::restore::restore_report::RestoreReport;
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::flow::agents::agent_state;
@@ -44,8 +45,7 @@ pub(super) struct Args {
     /// Keep untracked files that the checkpoint does not have
     #[arg(long)]
     keep_untracked: bool,
-    /// Restore even if commits that a remote has leave the branch, histories have diverged, or only the
-    /// beginning of a name is given
+    /// Restore even if histories have diverged, or only the beginning of a name is given
     #[arg(short, long)]
     force: bool,
     /// Show what would change, and change nothing
@@ -201,6 +201,7 @@ impl Answer for RestoreReport {
         let left = self.leaving_commits.iter();
         let mut lines: Vec<String> =
             left.flat_map(|left| undo::leaving(left, self.dry_run.into())).collect();
+        lines.extend(self.on_remote.iter().map(RemoteCommits::sentence));
         lines.extend(arriving(self));
         lines.extend(aside_lines::of(
             self.dry_run.into(),

@@ -36,7 +36,7 @@ enum Action {
         #[arg(value_name = "SCOPE")]
         id: String,
     },
-    /// Unmap a scope; its files stay, and 'git colony undo' restores the mapping
+    /// Unmap a scope; its files stay, and 'git colony undo op-12' restores the mapping
     Unmap {
         /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]

@@ -132,9 +132,6 @@ fn undo_line(undo: &UndoStep) -> String {
         Some("external-change") => {
             format!("undo --force would revert changes by plain git, {op}{summary}")
         }
-        Some("published-commits") => {
-            format!("undo --force would revert {op}{summary}, which is published")
-        }
         Some(code) => format!("undo of {op}{summary} is refused now ({code})"),
     }
 }

@@ -1,6 +1,7 @@
 //! `git colony undo` and `git colony redo`
 
 use crate::design::restore::abandoned_commits::LeavingCommits;
+use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
@@ -20,22 +21,23 @@ use super::{Face, Run, Stop};
 ///
 /// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
 /// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
-/// A 'map' that changed the record of a scope is an operation, too, and so is 'scopes unmap': undo takes the record
-/// back, and 'map' makes pages that are missing then.
+/// 'map' and 'scopes unmap' change only records of scopes, so they are not among the steps: 'undo op-12' undoes one of
+/// them, and 'map' makes pages that are missing then.
 /// Changes by plain git since the newest operation count as a step, too, and need --force. Later actions that are not
-/// operations (agents, sync, hooks, 'map --worktree') are listed, each with the command that undoes it.
+/// operations (agents, sync, hooks, 'map --worktree') are counted, and the newest is named with the command that
+/// undoes it. A checkpoint whose files were deleted or reset since needs --force, too: 'restore' brings them back.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
     /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)
     ///
-    /// One that changed only shared records, as 'map' does, is undone by itself if only plain git has changed anything
-    /// since.
+    /// 'map' and 'scopes unmap' are undone by themselves at any time. So is another one that changed only shared records,
+    /// if only plain git has changed anything since.
     #[arg(value_name = "N")]
     steps: Option<String>,
     /// Show the steps that would undo all work of this session; needs -n
     #[arg(long, value_name = "SESSION", conflicts_with = "steps", requires = "dry_run")]
     session: Option<String>,
-    /// Undo changes by plain git, too, and commits that are on a remote
+    /// Undo changes by plain git, too, and a checkpoint whose files are gone
     #[arg(short, long)]
     force: bool,
     /// Show what would be undone, and change nothing
@@ -51,7 +53,7 @@ pub(super) struct RedoArgs {
     /// The number of steps to redo, or the next operation to redo, as in 'op-12' (default: 1)
     #[arg(value_name = "N")]
     steps: Option<String>,
-    /// Redo even if commits that are on a remote leave the branch
+    /// Redo even if a ref has moved since
     #[arg(short, long)]
     force: bool,
     /// Show what would be redone, and change nothing
@@ -84,7 +86,12 @@ pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop
 
 fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
-    let report = undo::run(&session, request)?;
+    let report = match undo::run(&session, request) {
+        Err(error) if session.is_dry() && error.left_untouched().is_some() => {
+            UndoReport::refused(request.direction, &error)
+        }
+        other => other?,
+    };
     face.answer(&report)
 }
 
@@ -130,13 +137,17 @@ impl Answer for UndoReport {
             Direction::Redo => "redo",
             _ => "undo",
         };
+        if let Some(refused) = &self.refused {
+            return format!("{back} would be refused: {}", refused.message);
+        }
         let verb = match (self.dry_run, self.direction) {
             (true, _) => format!("would {back}"),
             (false, Direction::Redo) => "redid".to_owned(),
             (false, _) => "undid".to_owned(),
         };
         if !self.earlier.is_empty() {
-            let ops: Vec<_> = self.all().map(|step| step.undone.to_string()).collect();
+            let ops: Vec<_> =
+                self.all().filter_map(|step| step.undone).map(|op| op.to_string()).collect();
             return format!("{verb} {} steps: {}", ops.len(), text::list(&ops));
         }
         let cut_off = if self.completed {
@@ -144,7 +155,7 @@ impl Answer for UndoReport {
         } else {
             ""
         };
-        format!("{verb} {}: {}{cut_off}", self.undone, self.what)
+        format!("{verb} {}{cut_off}", name(self))
     }
 
     fn narration(&self) -> Vec<String> {
@@ -154,21 +165,37 @@ impl Answer for UndoReport {
         is_due.then_some(note).into_iter().collect()
     }
 
+    fn outcome(&self) -> Outcome {
+        if self.refused.is_some() { Outcome::No } else { Outcome::Yes }
+    }
+
     fn body(&self, _now: &Moment) -> Vec<String> {
+        if let Some(hint) = self.refused.as_ref().and_then(|refused| refused.hint.as_ref()) {
+            return vec![format!("next: {hint}")];
+        }
         if self.earlier.is_empty() {
             return told(self);
         }
-        let step = |step: &UndoReport| {
-            let head = format!("{}: {}", step.undone, step.what);
-            std::iter::once(head).chain(told(step)).collect::<Vec<_>>()
-        };
+        let step =
+            |step: &UndoReport| std::iter::once(name(step)).chain(told(step)).collect::<Vec<_>>();
         self.all().flat_map(step).collect()
     }
 }
 
+/// Names the operation that a step is about.
+fn name(step: &UndoReport) -> String {
+    let op = step.undone.map_or_else(String::new, |op| format!("{op}: "));
+    format!("{op}{}", step.what)
+}
+
 /// Tells what one step moves.
 fn told(step: &UndoReport) -> Vec<String> {
-    let mut lines: Vec<String> = step.acts_since.iter().map(LastAct::to_text).collect();
+    let mut lines: Vec<String> = step.acts_since.iter().take(1).map(LastAct::to_text).collect();
+    let earlier = step.acts_since.len().saturating_sub(1);
+    if earlier > 0 {
+        let commands = text::count(earlier, "earlier command");
+        lines.push(format!("and {commands} that undo does not cover"));
+    }
     if let Some(head) = &step.head {
         lines.push(format!("  HEAD  {} -> {}", head.old.short(), head.new.short()));
     }
@@ -188,12 +215,7 @@ fn told(step: &UndoReport) -> Vec<String> {
         let label = &gone.label;
         format!("checkpoint '{label}' {would} gone; it comes back with: git colony {back}")
     }));
-    if !step.published.is_empty() {
-        let count = text::count(step.published.len(), "commit");
-        lines.push(format!("{count} of these on a remote already:"));
-        let shown = step.published.iter().take(10);
-        lines.extend(shown.map(|id| format!("  {}", id.short())));
-    }
+    lines.extend(step.on_remote.iter().map(RemoteCommits::sentence));
     if step.files_restored + step.files_moved_aside > 0 {
         lines.push(format!(
             "{} put back, {} moved aside",

@@ -24,6 +24,7 @@ const REFUSING: &[Code] = &[
     Code::CatalogNotEditable,
     Code::CatalogRowExists,
     Code::StateUnusable,
+    Code::CheckpointNeeded,
     Code::CloneInUse,
     Code::DecisionNotFound,
     Code::Diverged,
@@ -49,7 +50,6 @@ const REFUSING: &[Code] = &[
     Code::PathCollision,
     Code::PathInTheWay,
     Code::PathNotFound,
-    Code::PublishedCommits,
     Code::ReadOnlyClone,
     Code::RepositoryNotFound,
     Code::ScopeInvalid,
@@ -114,6 +114,8 @@ codes! {
     AnswerGone = "answer-gone",
     /// The checkpoint does not exist.
     CheckpointNotFound = "checkpoint-not-found",
+    /// Undo would delete a checkpoint whose files are gone from the working tree, or as they were before it.
+    CheckpointNeeded = "checkpoint-needed",
     /// The name matches more than one checkpoint.
     CheckpointAmbiguous = "checkpoint-ambiguous",
     /// The command needs the full name: an abbreviation is not accepted here.
@@ -135,8 +137,6 @@ codes! {
     ExternalChange = "external-change",
     /// There is nothing to undo or redo.
     NothingToUndo = "nothing-to-undo",
-    /// Commits that are already on a remote would no longer be on the branch.
-    PublishedCommits = "published-commits",
     /// The checkpoint is neither ahead of nor behind the branch.
     Diverged = "diverged",
     /// Paths of the target collide: this file system does not distinguish their names.

@@ -6,7 +6,7 @@ use crate::model::text::nearest;
 use crate::model::{Code, Error, Result};
 
 use super::checkpoints::{Checkpoint, Which, list};
-use super::published_checkpoints;
+use super::{deleted_names, published_checkpoints};
 
 /// Finds a checkpoint by id, label, a unique prefix of either, `@{n}` or `auto@{n}`; one that an
 /// agent has published by `<agent>/` and one of the first three.
@@ -37,6 +37,9 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     if let Some(found) = published_checkpoints::find(repo, name)? {
         return Ok(found);
+    }
+    if let Some(deleted) = deleted_names::explain(repo, name) {
+        return Err(deleted);
     }
     if all.is_empty() && !repo.remote_names().is_empty() {
         let hint = "git colony sync --fetch   # fetches the checkpoints of the remote";

@@ -7,6 +7,7 @@ pub mod checkpoint_names;
 pub mod checkpoint_refs;
 pub mod checkpoints;
 pub mod damaged_checkpoint;
+mod deleted_names;
 pub mod dropped_commits;
 pub mod left_out;
 pub mod published_checkpoints;

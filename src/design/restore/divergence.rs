@@ -1,17 +1,16 @@
-//! The commits that leave a branch when it moves, and the remotes that have them.
+//! The commits that leave a branch when it moves.
 
-use std::collections::BTreeSet;
-
-use crate::git::{Head, Oid};
+use crate::git::{Head, Oid, RefChange};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 
 use super::Request;
 use super::abandoned_commits::{LeavingCommits, MAX_COUNTED};
+use super::remote_commits::RemoteCommits;
 use super::restore_report::{BranchMove, RestoreReport};
 use super::restore_target::Target;
 
-/// Compares the branch with the target; refuses to drop published commits.
+/// Compares the branch with the target; refuses to leave a history that the target did not come from.
 pub(in crate::design) fn compare(
     session: &Session,
     request: &Request,
@@ -32,25 +31,10 @@ pub(in crate::design) fn compare(
         Some(goal) => repo.commits_between(goal, &[tip], MAX_COUNTED)?.len(),
         None => 0,
     };
+    let moved = RefChange { name: head.moving_ref(), old: Some(tip), new: target.branch };
+    report.on_remote = RemoteCommits::find(repo, &[moved]);
     if request.force {
         return Ok(());
-    }
-    let published = published_among(session, tip, &goal, &report.leaving)?.len();
-    if published > 0 {
-        return Err(Error::new(
-            Code::PublishedCommits,
-            format!(
-                "a remote has {published} of the {} that would leave '{}'",
-                text::count(report.ahead, "commit"),
-                report.branch
-            ),
-        )
-        .detail("leaving", &report.leaving)
-        .hint(format!(
-            "git colony restore {} --mode files   # restores the files only; --force \
-        drops the commits",
-            target.id
-        )));
     }
     if report.ahead > 0 && report.behind > 0 {
         return Err(Error::new(
@@ -99,23 +83,4 @@ fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommi
     .hint(format!(
         "git colony restore {id}   # continues; with --mode files it restores the files only"
     ))
-}
-
-/// Returns those of the leaving commits that a remote-tracking branch holds.
-fn published_among(
-    session: &Session,
-    tip: Oid,
-    staying: &[Oid],
-    leaving: &[Oid],
-) -> Result<Vec<Oid>> {
-    let remote = session.repo.refs_below("refs/remotes/")?;
-    if remote.is_empty() || leaving.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut hidden = staying.to_vec();
-    hidden.extend(remote.iter().filter_map(|found| session.repo.peel_to_commit(found.id)));
-    let private: BTreeSet<_> =
-        session.repo.commits_between(tip, &hidden, leaving.len())?.into_iter().collect();
-    let published = leaving.iter().filter(|id| !private.contains(id));
-    Ok(published.copied().collect())
 }

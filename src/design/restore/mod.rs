@@ -2,6 +2,7 @@
 
 pub mod abandoned_commits;
 mod divergence;
+pub mod remote_commits;
 mod restore_plan;
 pub mod restore_report;
 pub mod restore_target;
@@ -50,7 +51,7 @@ pub struct Request {
     pub paths: Vec<RepoPath>,
     /// Leave untracked files alone that the checkpoint does not have.
     pub keep_untracked: bool,
-    /// Continue although published commits leave the branch, or the histories have diverged.
+    /// Continue although the histories have diverged, or only a prefix of the name is given.
     pub force: bool,
 }
 

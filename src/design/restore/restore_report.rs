@@ -12,6 +12,7 @@ use crate::model::id::OperationId;
 use crate::store::operation::LateFile;
 
 use super::abandoned_commits::LeavingCommits;
+use super::remote_commits::RemoteCommits;
 use super::restore_target::Target;
 use super::{Request, RestoreMode};
 
@@ -57,6 +58,9 @@ pub struct RestoreReport {
     /// The newest of them by subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving_commits: Option<LeavingCommits>,
+    /// Those of them that a remote has: its branch does not accept the next push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_remote: Option<RemoteCommits>,
     /// Files that were moved aside and are in no checkpoint: ignored, left out, or unreadable.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that another process wrote while files were replaced; undo restores them.
@@ -97,6 +101,7 @@ impl RestoreReport {
             files: FileCounts::default(),
             leaving: Vec::new(),
             leaving_commits: None,
+            on_remote: None,
             ignored_kept: Vec::new(),
             kept_late: Vec::new(),
             unignored: Vec::new(),

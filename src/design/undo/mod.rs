@@ -3,6 +3,7 @@
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.
 
+mod last_copies;
 pub mod plain_git;
 mod undo_files;
 pub(crate) mod undo_next;
@@ -34,7 +35,7 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::worktree::{run_post_checkout, snapshot_commit};
 use undo_files::{FilesBack, back_to_branch};
 use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
-use undo_refs::{moved_home, published, refs_back, refuse_published, with_new_versions};
+use undo_refs::{moved_home, refs_back, with_new_versions};
 use undo_report::{Gone, UndoReport};
 
 /// The direction.
@@ -212,10 +213,6 @@ impl Step {
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
         let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)?;
-        let published = published(session, log, record, &refs)?;
-        if !published.is_empty() && !force {
-            return Err(refuse_published(record, &published));
-        }
         let home = moved_home(session, record)?;
         let (back, index) = match home {
             Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
@@ -229,7 +226,10 @@ impl Step {
             _ => record.before.head.clone(),
         };
         head.commit = home.or(head.commit);
-        let gone = Gone { published, ..Gone::by_moves(&session.repo, origin, &head, refs) };
+        let gone = Gone::by_moves(&session.repo, origin, &head, refs);
+        if direction == Direction::Undo && !force {
+            last_copies::refuse_lost(session, (record, origin), &gone, &kept)?;
+        }
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {
             report.acts_since = acts_since(session, log, entry.record.op);

@@ -9,7 +9,7 @@ use crate::store::Session;
 use crate::store::operation::{Kind, Log};
 
 use super::undo_next::{origin_of, refuse_foreign_progress};
-use super::undo_refs::{published, refs_back};
+use super::undo_refs::refs_back;
 use super::{Direction, plain_git};
 
 /// The preview of an undo.
@@ -41,13 +41,7 @@ pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
     } else if origin_of(log, record).kind == Kind::External {
         Some(Code::ExternalChange)
     } else {
-        match refs_back(session, record, false) {
-            Err(error) => Some(error.code()),
-            Ok(refs) => {
-                let published = published(session, log, record, &refs)?;
-                (!published.is_empty()).then_some(Code::PublishedCommits)
-            }
-        }
+        refs_back(session, record, false).err().map(|error| error.code())
     };
     Ok(step(Some(record.op), &record.summary, refused))
 }

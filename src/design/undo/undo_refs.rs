@@ -1,18 +1,13 @@
-//! The refs that an undo moves, and the reasons to refuse: refs moved since, published commits.
+//! The refs that an undo moves, and the reasons to refuse: refs moved since.
 
-use std::collections::BTreeSet;
-
-use crate::design::decision::trailers;
-use crate::design::fork::squashed;
 use crate::git::{Oid, RefChange, RefName};
-use crate::model::{Code, Error, Result, text};
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::operation::{Kind, Log, Record};
+use crate::store::operation::Record;
 use crate::store::refs::shared_record::{self, TakenBack};
-use crate::store::refs::{ref_names, stored_name};
+use crate::store::refs::stored_name;
 
 use super::plain_git;
-use super::undo_next::origin_of;
 
 /// Returns the current tip of the branch that HEAD returns to, if it has new commits since an
 /// operation that left it alone: they are other work, and stay.
@@ -121,119 +116,4 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
         "git colony undo --force   # undoes it anyway{}",
         plain_git::or_restore(record, "undoes everything since")
     ))
-}
-
-/// Refuses to drop published commits.
-pub(in crate::design) fn refuse_published(record: &Record, published: &[Oid]) -> Error {
-    let count = published.len();
-    Error::new(
-        Code::PublishedCommits,
-        format!(
-            "{} of {} {} on a remote already",
-            text::count(count, "commit"),
-            record.op,
-            if count == 1 { "is" } else { "are" }
-        ),
-    )
-    .detail("published", published)
-    .hint("git revert reverts them for everybody; --force drops them here only")
-}
-
-/// Lists commits that a remote has of a branch and that the branch would lose.
-///
-/// Only former tips of the branch itself count: not the commits that a merge added, and not those
-/// that it was fast-forwarded over. Deleting a whole branch takes nothing from others.
-pub(in crate::design) fn published(
-    session: &Session,
-    log: &Log,
-    record: &Record,
-    refs: &[RefChange],
-) -> Result<Vec<Oid>> {
-    let mut found = BTreeSet::new();
-    let mut listed = Vec::new();
-    // Nothing is lost by taking a migration back: the old history has the same commits.
-    if record.moves_history() {
-        return Ok(listed);
-    }
-    for change in refs {
-        let is_left = change.new.is_none() && change.name != record.before.head.name;
-        let Some(tip) = change.old.filter(|_| !is_left) else {
-            continue;
-        };
-        let is_shared = is_by_key(record, &change.name);
-        if is_shared || ref_names::parse_checkpoint(&change.name).is_some() {
-            continue;
-        }
-        let others = match origin_of(log, record).kind {
-            Kind::Merge if !is_made_by_merge(session, tip, change.new)? => Others::Ignored,
-            _ => Others::Counted,
-        };
-        let remote = remote_tips(session, &change.name, others)?;
-        let known = published_states(session, tip, change.new, &remote)?;
-        listed.extend(known.into_iter().filter(|id| found.insert(*id)));
-    }
-    Ok(listed)
-}
-
-/// Returns `true` if a merge made the commit, and `false` after a fast-forward.
-fn is_made_by_merge(session: &Session, tip: Oid, before: Option<Oid>) -> Result<bool> {
-    let Some(commit) = session.repo.peel_to_commit(tip) else {
-        return Ok(false);
-    };
-    let past = session.repo.read_past(commit)?;
-    let squashed = !trailers(&past.message, squashed::TRAILER).is_empty();
-    Ok(past.parents.first().copied() == before && (past.parents.len() > 1 || squashed))
-}
-
-/// Whether remote branches with another name count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Others {
-    /// They count if the remote has none with the same name.
-    Counted,
-    /// They do not count.
-    Ignored,
-}
-
-/// Returns the tips of the remote-tracking branches that may have a local branch's commits.
-fn remote_tips(session: &Session, branch: &RefName, others: Others) -> Result<Vec<Oid>> {
-    let repo = &session.repo;
-    let all = repo.refs_below("refs/remotes/")?;
-    let short = format!("/{}", branch.short());
-    let (same, rest): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|found| found.name.to_string().ends_with(&short));
-    let counted = match others {
-        Others::Counted if same.is_empty() => rest,
-        _ => same,
-    };
-    let tips = counted.iter();
-    Ok(tips.filter_map(|found| repo.peel_to_commit(found.id)).collect())
-}
-
-/// Lists the former tips of a branch between `before` and `tip`, by first parents, that one of the
-/// remote tips holds.
-fn published_states(
-    session: &Session,
-    tip: Oid,
-    before: Option<Oid>,
-    remote: &[Oid],
-) -> Result<Vec<Oid>> {
-    const MAX_COMMITS: usize = 1_000;
-    let repo = &session.repo;
-    let Some(tip) = repo.peel_to_commit(tip).filter(|_| !remote.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    // A tag holds the history of its commit.
-    let staying: Vec<Oid> = before.and_then(|id| repo.peel_to_commit(id)).into_iter().collect();
-    let leaving: BTreeSet<_> =
-        repo.commits_between(tip, &staying, MAX_COMMITS)?.into_iter().collect();
-    let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
-    let private = repo.commits_between(tip, &hidden, MAX_COMMITS)?;
-    let mut states = Vec::new();
-    let mut next = Some(tip);
-    while let Some(commit) = next.filter(|commit| leaving.contains(commit)) {
-        states.push(commit);
-        next = repo.read_commit(commit)?.parents.first().copied();
-    }
-    states.retain(|commit| !private.contains(commit));
-    Ok(states)
 }

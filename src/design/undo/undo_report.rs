@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::design::restore::abandoned_commits::{self, LeavingCommits};
-use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::design::restore::remote_commits::RemoteCommits;
+use crate::git::{RefChange, RefName, Repo};
+use crate::model::Error;
 use crate::model::id::OperationId;
 use crate::store::operation::last_act::LastAct;
 use crate::store::operation::operation_record::HeadRecord;
@@ -33,7 +35,9 @@ pub struct UndoReport {
     /// The new operation; `None` in a dry run.
     pub op: Option<OperationId>,
     /// The operation that was undone (undo) or redone (redo).
-    pub undone: OperationId,
+    ///
+    /// `None` if undo would refuse.
+    pub undone: Option<OperationId>,
     /// The summary of the new operation.
     pub summary: String,
     /// The summary of the operation that was undone or redone.
@@ -54,8 +58,9 @@ pub struct UndoReport {
     pub leaving_commits: Vec<LeavingCommits>,
     /// Checkpoints that are gone; redo restores them, or undo if a redo deleted them.
     pub checkpoints_gone: Vec<GoneCheckpoint>,
-    /// Commits that left a branch although a remote has them (at most 1,000 for each).
-    pub published: Vec<Oid>,
+    /// Commits that left a branch and that its remote has: it does not accept the next push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_remote: Option<RemoteCommits>,
     /// Files that another process wrote while files moved, then or now, and that this does not
     /// restore.
     pub kept_late: Vec<LateFile>,
@@ -72,6 +77,9 @@ pub struct UndoReport {
     /// The steps that the same command took before this one, in that order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierStep>,
+    /// The reason for which the command would refuse; only a dry run reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
     /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
@@ -92,6 +100,17 @@ impl JsonSchema for EarlierStep {
     }
 }
 
+/// The reason for which undo or redo would refuse.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Refused {
+    /// The code of the error.
+    pub code: &'static str,
+    /// Its message.
+    pub message: String,
+    /// The next command to try.
+    pub hint: Option<String>,
+}
+
 /// A checkpoint whose ref is gone after the move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GoneCheckpoint {
@@ -104,7 +123,7 @@ pub struct GoneCheckpoint {
 /// The moves of the refs, and the checkpoints that are gone with them.
 pub(in crate::design) struct Gone {
     pub(in crate::design) refs: Vec<RefChange>,
-    pub(in crate::design) published: Vec<Oid>,
+    pub(in crate::design) on_remote: Option<RemoteCommits>,
     pub(in crate::design) commits: Vec<LeavingCommits>,
     pub(in crate::design) checkpoints: Vec<GoneCheckpoint>,
 }
@@ -141,8 +160,8 @@ impl Gone {
         }
         Gone {
             commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
+            on_remote: RemoteCommits::find(repo, &refs),
             refs,
-            published: Vec::new(),
             checkpoints,
         }
     }
@@ -171,7 +190,7 @@ impl UndoReport {
         let verb = direction.kind().as_str();
         UndoReport {
             op: None,
-            undone: origin.op,
+            undone: Some(origin.op),
             summary: format!("{verb} {} ({})", origin.op, origin.summary),
             what: origin.summary.clone(),
             direction,
@@ -184,14 +203,45 @@ impl UndoReport {
             files_moved_aside: back.moves.aside.len(),
             leaving_commits: gone.commits,
             checkpoints_gone: gone.checkpoints,
-            published: gone.published,
+            on_remote: gone.on_remote,
             kept_late: back.kept_late.clone(),
             not_undone: None,
             acts_since: Vec::new(),
             scopes_without_pages: Vec::new(),
             completed: false,
             earlier: Vec::new(),
+            refused: None,
             dry_run: false,
+        }
+    }
+
+    /// Reports that the command would refuse.
+    pub fn refused(direction: Direction, error: &Error) -> UndoReport {
+        UndoReport {
+            op: None,
+            undone: None,
+            summary: String::new(),
+            what: String::new(),
+            direction,
+            refs: Vec::new(),
+            files_restored: 0,
+            files_moved_aside: 0,
+            head: None,
+            leaving_commits: Vec::new(),
+            checkpoints_gone: Vec::new(),
+            on_remote: None,
+            kept_late: Vec::new(),
+            not_undone: None,
+            acts_since: Vec::new(),
+            scopes_without_pages: Vec::new(),
+            completed: false,
+            earlier: Vec::new(),
+            refused: Some(Refused {
+                code: error.code().as_str(),
+                message: error.message(),
+                hint: error.hint_text().map(str::to_owned),
+            }),
+            dry_run: true,
         }
     }
 
@@ -207,7 +257,7 @@ impl UndoReport {
         });
         let gone = Gone {
             refs: refs.collect(),
-            published: Vec::new(),
+            on_remote: None,
             commits: Vec::new(),
             checkpoints: Vec::new(),
         };
@@ -245,7 +295,7 @@ impl UndoReport {
         let gone = Gone::by_moves(repo, origin, &record.after.head, record.refs.clone());
         UndoReport {
             op: Some(record.op),
-            undone: origin.op,
+            undone: Some(origin.op),
             summary: record.summary.clone(),
             what: origin.summary.clone(),
             direction,
@@ -258,13 +308,14 @@ impl UndoReport {
             }),
             leaving_commits: gone.commits,
             checkpoints_gone: gone.checkpoints,
-            published: Vec::new(),
+            on_remote: gone.on_remote,
             kept_late: Vec::new(),
             not_undone: None,
             acts_since: Vec::new(),
             scopes_without_pages: Vec::new(),
             completed: true,
             earlier: Vec::new(),
+            refused: None,
             dry_run: false,
         }
     }

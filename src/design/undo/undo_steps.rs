@@ -33,7 +33,7 @@ pub struct Request {
     pub direction: Direction,
     /// Which steps.
     pub steps: Steps,
-    /// Whether changes by plain git, and commits that are on a remote, are undone, too.
+    /// Whether changes by plain git are undone, too, and steps that would lose a state.
     pub force: bool,
 }
 
@@ -61,7 +61,7 @@ fn with_later(
     wanted: usize,
 ) -> UndoReport {
     let stack = log.steps(direction.kind());
-    let is_told = |entry: &&LogEntry| origin_of(log, &entry.record).op == report.undone;
+    let is_told = |entry: &&LogEntry| Some(origin_of(log, &entry.record).op) == report.undone;
     // A step of plain git that is not in the log yet comes before all that are.
     let told = usize::from(stack.first().is_some_and(is_told));
     let later = stack.into_iter().skip(told).take(wanted.max(1) - 1);
@@ -130,8 +130,8 @@ fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -
     Ok(())
 }
 
-/// Returns the entry of the log that is undone for an operation, if only plain git has changed anything since and the
-/// operation changed only shared records: then it is undone by itself.
+/// Returns the entry of the log that is undone alone for an operation: one of derived records always, one of other
+/// shared records if only plain git has changed anything since.
 fn alone(
     session: &Session,
     log: &Log,
@@ -140,6 +140,9 @@ fn alone(
 ) -> Result<Option<OperationId>> {
     if direction != Direction::Undo {
         return Ok(None);
+    }
+    if let Some(entry) = log.derived(operation) {
+        return Ok(Some(entry.record.op));
     }
     let stack = log.steps(direction.kind());
     let is_git = |entry: &&&LogEntry| origin_of(log, &entry.record).kind == Kind::External;
@@ -186,7 +189,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
 /// Adds the steps that are done to the error of the step that refused.
 fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let done = report.earlier.len() + 1;
-    let done_ops: Vec<_> = report.all().map(|step| step.undone).collect();
+    let done_ops: Vec<_> = report.all().filter_map(|step| step.undone).collect();
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
         Direction::Redo => "redone",

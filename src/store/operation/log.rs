@@ -80,7 +80,16 @@ impl Log {
 
     /// Returns the operation that the next undo reverts.
     pub fn next_undo(&self) -> Option<&LogEntry> {
-        self.stacks().done.last().and_then(|id| self.find(*id))
+        self.steps(Kind::Undo).into_iter().next()
+    }
+
+    /// Returns the entry in effect of an operation that is not among the steps: `map` and `scopes unmap` change only
+    /// records of derived data, so each is undone alone.
+    pub fn derived(&self, operation: OperationId) -> Option<&LogEntry> {
+        let done = self.stacks().done;
+        let mut derived = done.iter().rev().filter(|id| self.is_derived(**id));
+        let id = derived.find(|id| self.origin(**id) == operation)?;
+        self.find(*id)
     }
 
     /// Returns the newest operation that is not undone and changed HEAD, index, files, or git's state of a
@@ -103,8 +112,9 @@ impl Log {
     /// Returns the operations that undo or redo would take, the next one first.
     pub fn steps(&self, kind: Kind) -> Vec<&LogEntry> {
         let stacks = self.stacks();
-        let stack = if kind == Kind::Redo { stacks.undone } else { stacks.done };
-        let steps = stack.iter().rev();
+        let is_redo = kind == Kind::Redo;
+        let stack = if is_redo { stacks.undone } else { stacks.done };
+        let steps = stack.iter().rev().filter(|id| is_redo || !self.is_derived(**id));
         steps.filter_map(|id| self.find(*id)).collect()
     }
 
@@ -134,6 +144,10 @@ impl Log {
         id
     }
 
+    fn is_derived(&self, id: OperationId) -> bool {
+        self.find(self.origin(id)).is_some_and(|entry| entry.record.kind.is_derived())
+    }
+
     /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
         let (mut done, mut undone) = (Vec::new(), Vec::new());
@@ -147,6 +161,10 @@ impl Log {
                 Kind::Redo => {
                     undone.pop();
                     done.push(entry.record.op);
+                }
+                Kind::Map | Kind::Unmap => {
+                    done.push(entry.record.op);
+                    undone.retain(|id| !self.is_derived(*id));
                 }
                 Kind::Checkpoint
                 | Kind::Tag
@@ -168,8 +186,6 @@ impl Log {
                 | Kind::Promote
                 | Kind::Demote
                 | Kind::Projects
-                | Kind::Map
-                | Kind::Unmap
                 | Kind::LfsMigrate
                 | Kind::Catalog
                 | Kind::External => {

@@ -64,6 +64,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns `true` for an operation that changes only records of derived data: it is not among the steps of undo.
+    pub fn is_derived(self) -> bool {
+        matches!(self, Kind::Map | Kind::Unmap)
+    }
+
     /// Returns the name of the command.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -308,7 +308,7 @@ fn an_undo_of_a_mapping_is_heard() {
     let mapped = sandbox.json(&["map"]);
     let scope = mapped["results"][0]["scope_id"].as_str().unwrap();
     let since = sandbox.json(&["events"])["position"].clone();
-    sandbox.colony(&["undo"]);
+    sandbox.colony(&["undo", mapped["op"].as_str().unwrap()]);
     sandbox.colony(&["redo"]);
     let heard = sandbox.json(&["events", "--since", since.as_str().unwrap()]);
     let expected = [format!("unmapped:{scope}"), format!("mapped:{scope}")];

@@ -25,6 +25,14 @@ fn kinds(view: &View) -> Vec<Value> {
     ops.map(|op| op["kind"].clone()).collect()
 }
 
+/// Undoes the newest operation that is in effect, by its name.
+fn undo_newest(view: &View) -> Value {
+    let ops = view.json(&["ops"])["ops"].clone();
+    let mut ops = ops.as_array().unwrap().iter().rev();
+    let newest = ops.find(|op| op["undone"] == false).unwrap();
+    view.json(&["undo", newest["op"].as_str().unwrap()])
+}
+
 fn done(answer: &Value) {
     assert_eq!(answer["ok"], true, "{answer:#}");
 }
@@ -54,8 +62,9 @@ fn a_map_is_one_operation_until_its_record_is_the_same() {
     let again = sandbox.json(&["map"]);
     assert_eq!((&again["recorded"], &again["op"]), (&json!(false), &json!(null)), "{again:#}");
     assert_eq!(sandbox.refs(), before);
-    // It is the newest step, and a preview says so.
-    let would = sandbox.colony(&["undo", "-n"]);
+    // It is not a step of the working tree; by its name it is previewed.
+    assert_eq!(sandbox.json(&["undo", "-n"])["undone"], "op-1");
+    let would = sandbox.colony(&["undo", "op-2", "-n"]);
     assert!(would.starts_with(&format!("would undo op-2: map scope '{scope}'\n")), "{would}");
     assert_eq!(sandbox.json(&["undo", "-n"])["not_undone"], Value::Null);
     assert_eq!(sandbox.refs(), before);
@@ -67,7 +76,7 @@ fn a_mapping_that_is_taken_back_has_no_pages_until_redo() {
     let tip = sandbox.git(&["rev-parse", SCOPES]);
     let listed = sandbox.json(&["pages", "list"]);
     let page = listed["pages"][0]["page_id"].as_str().unwrap().to_owned();
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     assert_eq!(sandbox.git(&["rev-parse", &format!("{SCOPES}~")]), tip);
     assert_eq!(scopes(&sandbox), [""; 0]);
     assert_eq!(sandbox.json(&["scopes", "mapped", &scope])["mapped"], false);
@@ -84,14 +93,14 @@ fn a_mapping_that_is_taken_back_has_no_pages_until_redo() {
     let map = sandbox.json(&["map"]);
     assert_eq!((&map["recorded"], &map["op"]), (&json!(false), &json!(null)));
     // What was taken back is mapped anew, without a page to make.
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     let map = sandbox.json(&["map"]);
     assert_eq!(map["recorded"], true, "{map:#}");
     assert_eq!(map["results"][0]["status"], "already_mapped", "{map:#}");
     assert_eq!(pages(&sandbox), (listed["total"].clone(), json!(null)));
-    // The step before it is the checkpoint.
-    done(&sandbox.json(&["undo"]));
+    // The only step is the checkpoint.
     assert_eq!(sandbox.json(&["undo"])["undone"], "op-1");
+    assert_eq!(scopes(&sandbox), [scope.as_str()]);
     sandbox.check_invariants_of_git();
 }
 
@@ -107,7 +116,7 @@ fn an_unmapped_scope_comes_back_as_it_was() {
     assert_eq!(gone["copies"], json!(["shared", "pages"]));
     assert_eq!(kinds(&sandbox), ["checkpoint", "map", "unmap"]);
     assert_eq!(scopes(&sandbox), [""; 0]);
-    assert_eq!(sandbox.json(&["undo"])["what"], format!("unmap scope '{scope}'"));
+    assert_eq!(undo_newest(&sandbox)["what"], format!("unmap scope '{scope}'"));
     let back = sandbox.json(&["scopes", "show", &scope]);
     assert_eq!(back["updated_at"], shown["updated_at"]);
     assert_eq!(back["materialized_locally"], false);
@@ -136,7 +145,7 @@ fn an_undo_of_another_limit_or_commit_is_seen() {
     sandbox.colony(&["map"]);
     let limit = || sandbox.json(&["scopes", "show", &scope])["config"]["flush_threshold"].clone();
     assert_eq!(limit(), 9);
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     assert_eq!(limit(), 7);
     // A static row stays at its commit until it is thawed.
     map("static: true");
@@ -146,7 +155,7 @@ fn an_undo_of_another_limit_or_commit_is_seen() {
     map("static: true, flush_threshold: 8");
     sandbox.colony(&["map", "--thaw", "a"]);
     assert_eq!(stale(), json!([]));
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     assert_eq!(stale(), json!([scope]));
     sandbox.colony(&["map"]);
     assert_eq!(stale(), json!([]));
@@ -176,7 +185,9 @@ fn a_repository_and_a_blackboard_are_taken_back_too() {
     let all = scopes(&sandbox);
     assert_eq!(all.len(), 4, "{all:?}");
     let (total, _) = pages(&sandbox);
-    done(&sandbox.json(&["undo", "3"]));
+    for op in ["op-6", "op-5", "op-4"] {
+        done(&sandbox.json(&["undo", op]));
+    }
     let left = scopes(&sandbox);
     assert_eq!((left.len(), left.contains(&scope)), (1, true), "{left:?}");
     assert!(pages(&sandbox).0.as_u64() < total.as_u64());
@@ -205,7 +216,7 @@ fn rows_that_left_the_map_go_in_the_operation_of_the_map() {
     assert_eq!(newest["op"], map["op"], "{ops:#}");
     assert_eq!(newest["refs"].as_array().unwrap().len(), 1, "{ops:#}");
     assert_ne!(scopes(&sandbox), two);
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     assert_eq!(scopes(&sandbox), two);
     assert!(two.contains(&scope));
 }
@@ -222,12 +233,12 @@ fn undo_of_one_clone_is_for_all_of_the_hub() {
     assert_eq!(scopes(&desk), [""; 0]);
     // The desk still has the pages, and no mapping that they are of.
     assert_eq!(pages(&desk), (json!(0), json!("not_mapped")));
-    done(&ada.json(&["undo"]));
+    done(&undo_newest(&ada));
     assert_eq!((scopes(&ada), scopes(&desk)), (vec![scope.clone()], vec![scope.clone()]));
     assert_eq!(pages(&desk).1, json!(null));
     assert_eq!(desk.json(&["map"])["op"], json!(null));
     // What the other has changed since is not taken back unseen.
-    done(&desk.json(&["undo"]));
+    done(&undo_newest(&desk));
     desk.git(&["config", "colony.map.flushThreshold", "7"]);
     desk.colony(&["map"]);
     assert_eq!(ada.error(&["redo"]), "external-change");
@@ -255,7 +266,7 @@ fn a_map_inside_an_operation_is_no_step_of_its_own() {
     sandbox.git(&["commit", "-qam", "three"]);
     let kinds = kinds(&sandbox);
     assert_eq!(kinds.last().unwrap(), "map", "{kinds:?}");
-    assert_eq!(sandbox.json(&["undo"])["what"], format!("map scope '{}'", scopes(&sandbox)[0]));
+    assert_eq!(undo_newest(&sandbox)["what"], format!("map scope '{}'", scopes(&sandbox)[0]));
 }
 
 #[test]
@@ -292,10 +303,10 @@ fn with_a_sparse_index_a_map_is_recorded_and_is_no_operation() {
 #[test]
 fn a_mapping_recorded_again_says_that() {
     let (sandbox, _) = mapped();
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     let run = sandbox.run(&["map"]);
     assert!(run.stdout.contains("recorded, no page has changed"), "{}", run.stdout);
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     let map = sandbox.json(&["map"]);
     let result = &map["results"][0];
     assert_eq!(
@@ -315,13 +326,13 @@ fn a_mapping_recorded_again_says_that() {
 fn an_undone_unmap_says_that_pages_are_missing() {
     let (sandbox, scope) = mapped();
     sandbox.colony(&["scopes", "unmap", &scope]);
-    let would = sandbox.json(&["undo", "-n"]);
+    let would = sandbox.json(&["undo", "op-3", "-n"]);
     assert_eq!(would["scopes_without_pages"], json!([scope]), "{would:#}");
-    let run = sandbox.run(&["undo"]);
+    let run = sandbox.run(&["undo", "op-3"]);
     assert_eq!(run.stderr, "the pages of 1 scope are not here; run 'git colony map'\n");
     sandbox.colony(&["map"]);
     // Where the pages are here, nothing is missing.
-    done(&sandbox.json(&["undo"]));
+    done(&undo_newest(&sandbox));
     let back = sandbox.json(&["redo"]);
     assert_eq!(back["scopes_without_pages"], json!(null), "{back:#}");
 }

@@ -6,6 +6,7 @@ mod racily_clean;
 mod random_commands;
 mod removed_worktrees;
 mod restore_states;
+mod undo_offers;
 mod undo_redo;
 mod undo_reports;
 mod unignored;

@@ -370,13 +370,12 @@ fn a_branch_in_another_worktree_is_not_taken() {
 }
 
 #[test]
-fn published_commits_are_listed() {
+fn commits_of_a_remote_are_counted() {
     let sandbox = kept();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "pushed"]);
-    let pushed = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     let undone = sandbox.json(&["undo", "--force"]);
-    assert_eq!(undone["published"], serde_json::json!([pushed]));
+    assert_eq!(undone["on_remote"]["count"], 1);
 }
 
 #[test]

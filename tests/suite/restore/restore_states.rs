@@ -150,16 +150,11 @@ fn submodules_are_named_and_not_touched() {
 }
 
 #[test]
-fn published_and_diverged_histories_are_not_dropped_by_accident() {
+fn diverged_histories_are_not_dropped_by_accident() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "start"]);
     sandbox.write("a.txt", "two\n");
-    sandbox.git(&["commit", "-qam", "published"]);
-    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    let before = sandbox.visible_state();
-    assert_eq!(sandbox.error(&["restore", "start"]), "published-commits");
-    assert_eq!(sandbox.visible_state(), before);
-    sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    sandbox.git(&["commit", "-qam", "second"]);
     let report = sandbox.json(&["restore", "start"]);
     assert_eq!(
         (report["ahead"].as_u64(), report["leaving"].as_array().unwrap().len()),
@@ -344,16 +339,25 @@ fn any_commit_can_be_brought_back_and_named_like_one() {
 }
 
 #[test]
-fn published_commits_do_not_leave_for_a_revision_either() {
+fn commits_of_a_remote_leave_the_branch_and_return() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
     sandbox.git(&["commit", "-qam", "published"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     let before = sandbox.visible_state();
-    assert_eq!(sandbox.error(&["restore", "HEAD~1"]), "published-commits");
-    assert_eq!(sandbox.visible_state(), before);
-    sandbox.colony(&["restore", "HEAD~1", "--force"]);
+    let note = "1 commit is on origin/main: the next push is refused; \
+                git push --force-with-lease replaces them\n";
+    let told = sandbox.colony(&["restore", "HEAD~1"]);
+    assert!(told.contains(note), "{told}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert!(!sandbox.colony(&["undo"]).contains("origin/main"), "its commits are back");
+    assert_eq!(sandbox.visible_state(), before);
+    let told = sandbox.colony(&["redo"]);
+    assert!(told.contains(note), "{told}");
+    let forward = sandbox.json(&["restore", "origin/main"]);
+    assert_eq!(forward["on_remote"], serde_json::Value::Null);
+    assert_eq!(sandbox.json(&["undo"])["on_remote"]["count"], 1);
+    sandbox.check_invariants();
 }
 
 #[test]

@@ -68,13 +68,13 @@ fn plain_git_in_between_is_never_overwritten() {
 }
 
 #[test]
-fn published_checkpoints_are_taken_back_only_by_force() {
+fn a_checkpoint_that_a_remote_has_is_undone() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "x"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    assert_eq!(sandbox.error(&["undo"]), "published-commits");
-    sandbox.colony(&["undo", "--force"]);
+    let undone = sandbox.json(&["undo"]);
+    assert_eq!(undone["on_remote"], serde_json::json!({"branch": "origin/main", "count": 1}));
     assert_eq!(sandbox.git(&["log", "--format=%s"]), "first");
 }
 

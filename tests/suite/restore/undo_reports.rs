@@ -83,9 +83,8 @@ fn each_act_is_named_by_the_undo_of_the_step_before_it() {
         ["agents new cleo", "agents remove bob", "hooks install --for codex", "agents new ada"];
     assert_eq!(acts(&sandbox.json(&["undo", "-n"])), before);
     let screen = sandbox.colony(&["undo"]);
-    for act in before {
-        assert!(screen.contains(&format!("not undone: '{act}', which came later")), "{screen}");
-    }
+    assert!(screen.contains("not undone: 'agents new cleo', which came later"), "{screen}");
+    assert!(screen.contains("and 3 earlier commands that undo does not cover"), "{screen}");
     assert_eq!(acts(&sandbox.json(&["undo", "-n"])), [""; 0]);
 }
 

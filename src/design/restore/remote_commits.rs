@@ -1,0 +1,61 @@
+//! The commits that leave a branch and that its remote has. That is a note and never a refusal: moving a branch
+//! publishes nothing.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefChange, Repo};
+use crate::model::text;
+
+use super::abandoned_commits::MAX_COUNTED;
+
+/// Commits that leave a branch and that its remote has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RemoteCommits {
+    /// The remote-tracking branch, as in `origin/main`.
+    pub branch: String,
+    /// Their number (at most 1,000).
+    pub count: usize,
+}
+
+impl RemoteCommits {
+    /// Finds them for the first moved branch that has some. A deleted branch is not pushed, and history that cannot
+    /// be walked is not reported.
+    pub(in crate::design) fn find(repo: &Repo, moves: &[RefChange]) -> Option<RemoteCommits> {
+        let tracking = repo.refs_below("refs/remotes/").ok()?;
+        let moved = |change: &RefChange| Some((change.name.clone(), change.old?, change.new?));
+        let branches = moves.iter().filter_map(moved);
+        for (name, old, new) in branches {
+            if !name.as_bytes().starts_with(b"refs/heads/") {
+                continue;
+            }
+            let (name, lost) = (name.short(), commits(repo, old, &[new]));
+            for found in &tracking {
+                let branch = found.name.short();
+                let Some(tip) = repo.peel_to_commit(found.id) else { continue };
+                if branch.split_once('/').is_none_or(|(_, short)| short != name) {
+                    continue;
+                }
+                let count = lost.saturating_sub(commits(repo, old, &[new, tip]));
+                if count > 0 {
+                    return Some(RemoteCommits { branch, count });
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the note about them.
+    pub fn sentence(&self) -> String {
+        let are = if self.count == 1 { "is" } else { "are" };
+        let commits = text::count(self.count, "commit");
+        format!(
+            "{commits} {are} on {}: the next push is refused; git push --force-with-lease replaces them",
+            self.branch
+        )
+    }
+}
+
+fn commits(repo: &Repo, tip: Oid, hidden: &[Oid]) -> usize {
+    repo.commits_between(tip, hidden, MAX_COUNTED).map_or(0, |all| all.len())
+}

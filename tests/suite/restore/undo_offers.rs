@@ -1,0 +1,149 @@
+//! Undo and restore tell the truth: an offered undo works, an undo keeps the only copy of a file, a
+//! deleted label says how it returns, and a dry run always answers.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// A repository with work to do on a branch whose remote has all of its commits.
+fn with_work() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "old"]);
+    sandbox.git(&["switch", "-qc", "side"]);
+    sandbox.write("side.txt", "side\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "on the side"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.colony(&["fork", "apart", "--from", "old"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.colony(&["checkpoint", "--off-branch", "-m", "start"]);
+    sandbox.write("dir/b.txt", "edited\n");
+    sandbox
+}
+
+#[test]
+fn every_undo_that_an_answer_offers_works() {
+    let commands: [&[&str]; 11] = [
+        &["restore", "HEAD~1"],
+        &["restore", "start"],
+        &["restore", "old", "--mode", "fork"],
+        &["restore", "old", "--mode", "files"],
+        &["fork", "try"],
+        &["commit", "-m", "third", "--all"],
+        &["merge", "side"],
+        &["cherry-pick", "side"],
+        &["checkpoints", "delete", "start"],
+        &["forks", "delete", "apart"],
+        &["decide", "-m", "Use one", "--id", "one"],
+    ];
+    for command in commands {
+        let sandbox = with_work();
+        let before = sandbox.visible_state();
+        let told = sandbox.colony(command);
+        assert!(told.contains("to undo: git colony undo"), "{command:?}: {told}");
+        sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        assert_eq!(sandbox.json(&["status"])["undo"]["refused_as"], Value::Null, "{command:?}");
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.visible_state(), before, "{command:?}");
+        sandbox.colony(&["redo"]);
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.visible_state(), before, "{command:?}");
+        sandbox.check_invariants();
+    }
+}
+
+/// A checkpoint of a changed and a new file.
+fn with_good(place: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.write("new.txt", "new\n");
+    sandbox.colony(&[&["checkpoint", "-m", "good"], place].concat());
+    sandbox
+}
+
+#[test]
+fn an_undo_keeps_the_checkpoint_that_has_the_only_copy() {
+    let wrecks: [&[&[&str]]; 4] = [
+        &[&["reset", "-q", "--hard"]],
+        &[&["clean", "-fdq"]],
+        &[&["stash", "-q", "--include-untracked"]],
+        &[&["checkout", "-q", "."], &["clean", "-fdq"]],
+    ];
+    for wreck in wrecks {
+        let sandbox = with_good(&["--off-branch"]);
+        let good = sandbox.worktree();
+        for args in wreck {
+            sandbox.git(args);
+        }
+        let before = sandbox.visible_state();
+        let refused = sandbox.json(&["undo"]);
+        assert_eq!(refused["code"], "checkpoint-needed", "{wreck:?} {refused:#}");
+        assert_eq!(refused["hint"], "git colony restore good   # brings them back");
+        let plan = sandbox.json(&["undo", "-n"]);
+        assert_eq!((&plan["ok"], &plan["refused"]["code"]), (&false.into(), &refused["code"]));
+        assert_eq!(sandbox.visible_state(), before);
+        sandbox.colony(&["restore", "good"]);
+        assert_eq!(sandbox.worktree(), good, "{wreck:?}");
+    }
+    for place in [&[][..], &["--off-branch"]] {
+        let sandbox = with_good(place);
+        sandbox.remove("new.txt");
+        assert_eq!(sandbox.error(&["undo"]), "checkpoint-needed");
+        sandbox.colony(&["undo", "--force"]);
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
+fn other_files_do_not_keep_an_undo_from_a_checkpoint() {
+    for place in [&[][..], &["--off-branch"]] {
+        let sandbox = with_good(place);
+        sandbox.write("a.txt", "three\n");
+        sandbox.remove("dir/b.txt");
+        sandbox.write("later.txt", "later\n");
+        sandbox.colony(&["undo"]);
+        assert_eq!(sandbox.read("a.txt"), "three\n");
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
+fn a_deleted_label_says_how_it_comes_back() {
+    let sandbox = with_good(&["--off-branch"]);
+    sandbox.colony(&["undo"]);
+    let refused = sandbox.json(&["restore", "good"]);
+    assert_eq!(refused["code"], "checkpoint-not-found");
+    assert_eq!(refused["hint"], "git colony redo   # brings it back");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("checkpoint 'good' was deleted by undo of op-1 (op-2)"),
+        "{message}"
+    );
+    sandbox.colony(&["redo"]);
+    sandbox.colony(&["checkpoints", "delete", "good"]);
+    for command in [&["restore", "good"][..], &["checkpoints", "show", "good"]] {
+        let refused = sandbox.json(command);
+        assert_eq!(refused["hint"], "git colony undo   # brings it back", "{refused:#}");
+    }
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["restore", "good"]);
+}
+
+#[test]
+fn a_dry_run_of_undo_always_answers() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.json(&["undo", "-n"])["refused"]["code"], "nothing-to-undo");
+    assert_eq!(sandbox.json(&["redo", "-n"])["refused"]["code"], "nothing-to-undo");
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "by hand"]);
+    let plan = sandbox.run(&["undo", "-n"]);
+    assert_eq!(plan.code, 1, "{}", plan.stdout);
+    assert!(plan.stdout.starts_with("undo would be refused: "), "{}", plan.stdout);
+    assert_eq!(sandbox.json(&["undo", "2", "-n"])["refused"]["code"], "external-change");
+    assert_eq!(sandbox.error(&["undo"]), "external-change");
+    sandbox.git(&["bisect", "start"]);
+    assert_eq!(sandbox.json(&["undo", "-n"])["refused"]["code"], "operation-in-progress");
+}
