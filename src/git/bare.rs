@@ -6,12 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-<<<<<<< HEAD
-use super::object::{odd_commits, peel};
-=======
 use super::durable::{self, DurableChanges};
-use super::object::peel;
->>>>>>> wt-c
+use super::object::{odd_commits, peel};
 use super::refs::{self, FoundRef};
 use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 

@@ -9,11 +9,8 @@ pub mod checkout;
 pub mod compare;
 pub mod config;
 mod discovery;
-<<<<<<< HEAD
-pub mod foreign_repository;
-=======
 pub mod durable;
->>>>>>> wt-c
+pub mod foreign_repository;
 pub mod full_disk;
 mod git_directory;
 pub mod history;

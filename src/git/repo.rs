@@ -8,11 +8,8 @@ use crate::git::plain_file;
 use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
-<<<<<<< HEAD
 use super::foreign_repository::StandIn;
-=======
 use super::object::odd_commits;
->>>>>>> wt-d
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::{Oid, discovery, process};
@@ -344,13 +341,8 @@ impl Repo {
     /// the repository by itself, the hooks get the same variables as from a git that the user
     /// started.
     pub fn git_of_user(&self, world: &World) -> process::Git {
-<<<<<<< HEAD
-        let mut git = self.git(world);
-        if self.stand_in.is_none() && self.workdir.join(".git") == self.git_dir {
-=======
         let mut git = self.git_with_monitor(world);
-        if self.workdir.join(".git") == self.git_dir {
->>>>>>> wt-c
+        if self.stand_in.is_none() && self.workdir.join(".git") == self.git_dir {
             git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
         }
         git

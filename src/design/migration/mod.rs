@@ -20,12 +20,7 @@ use crate::git::worktree::other_worktrees::{OtherWorktree, WorktreeSort};
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
-<<<<<<< HEAD
-use crate::store::files::atomic;
 use crate::store::migration::migration_journal::Journal;
-=======
-use crate::store::migration::migration_journal::{Journal, RemoteRef};
->>>>>>> wt-c
 use crate::store::migration::{self, ObjectMap};
 use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};

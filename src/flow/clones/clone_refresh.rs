@@ -97,13 +97,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         lfs_url,
         moved: changes.iter().map(short).collect(),
         from,
-<<<<<<< HEAD
-        commit: repo.head()?.commit(),
-=======
-        followed: followed.and_then(|report| report.op),
-        gave_up,
         commit,
->>>>>>> wt-b
         kept_as,
         hub: clone.member.hub,
         record_renewed: record == Record::Lost,
@@ -240,22 +234,15 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
         let args = ["--replace-all", key, value];
         file.change(&inside, &desk.world, &args)
     };
-<<<<<<< HEAD
     let push_key = "remote.origin.pushurl";
     let push = locate::push_url_of(desk);
-    let before = inside.config(push_key);
+    let before = config::values_in(&written, push_key).pop();
     if push.is_some() || before.as_deref() == Some(locate::NO_PUSH) {
         // A checkout that had no origin has one now.
         let push = push.unwrap_or_else(|| url.clone());
         if before.as_ref() != Some(&push) {
             set((push_key, &push))?;
         }
-=======
-    if let Some(push) = locate::push_url_of(desk)
-        && !is_set("remote.origin.pushurl", &push)
-    {
-        set(("remote.origin.pushurl", &push))?;
->>>>>>> wt-b
     }
     if is_set(key, &url) {
         return Ok(None);

@@ -252,9 +252,6 @@ impl<'a> Operation<'a> {
         Ok(Done { op: Some(record.op), record, late })
     }
 
-<<<<<<< HEAD
-    /// Refuses a plan of an agent that moves a protected branch.
-=======
     /// Makes the objects durable. Files move right after the commit point: a power cut must not leave a record whose
     /// staged files never reached the disk either.
     fn make_durable(&self, record: &Record) -> Result<Durable> {
@@ -266,9 +263,7 @@ impl<'a> Operation<'a> {
         repo.make_durable(&[repo.git_dir()])
     }
 
-    /// Refuses a plan of an agent that moves a protected branch. A migration moves all branches, and those of a
-    /// clone that follows it.
->>>>>>> wt-c
+    /// Refuses a plan of an agent that moves a protected branch.
     fn refuse_protected(&self, plan: &Plan) -> Result<()> {
         let moved = plan.refs.iter().filter(|change| change.old != change.new);
         protected_branches::require(self.session, moved.map(|change| &change.name))

@@ -16,13 +16,8 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-<<<<<<< HEAD
 use super::log::{Log, LogEntry};
-use super::object_check::{self, Written};
-=======
-use super::log::LogEntry;
 use super::object_check::{self, NewRef, Written};
->>>>>>> wt-c
 use super::operation_kind::Kind;
 use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Record, Side,

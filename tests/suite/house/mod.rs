@@ -2,11 +2,8 @@
 
 mod bindings;
 mod imports;
-<<<<<<< HEAD
 mod network;
-=======
 mod other_places;
->>>>>>> wt-b
 mod parameters;
 mod rooms;
 mod words;
