@@ -42,6 +42,12 @@ pub fn push_url_of(session: &Session) -> Option<String> {
     })
 }
 
+/// Returns the push URL of a clone of this checkout, where it differs: one without an origin takes no pushes.
+pub fn push_url_of_clone(session: &Session) -> Result<Option<String>> {
+    let has_origin = origin_of(session)?.is_some();
+    Ok(push_url_of(session).or_else(|| (!has_origin).then(|| NO_PUSH.to_owned())))
+}
+
 /// Returns the path of a repository's hub, which need not exist.
 pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     match &session.membership {

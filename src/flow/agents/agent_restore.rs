@@ -102,7 +102,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         large_files: LargeFiles::All,
         store: crate::flow::clones::large_file_store::of_tree,
         url: Some(url.unwrap_or_else(here)),
-        push_url: locate::push_url_of(session),
+        push_url: locate::push_url_of_clone(session)?,
         remote: remote_prefix(&hub, Some(&member))?,
         check_out: true,
         // An uncommitted change may be in any directory.

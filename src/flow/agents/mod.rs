@@ -248,7 +248,7 @@ impl Plan {
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
-            push_url: locate::push_url_of(session),
+            push_url: locate::push_url_of_clone(session)?,
             remote: remote_prefix(home.hub, Some(home.member))?,
             check_out: true,
             sparse: Sparse::Known(self.sparse.clone()),

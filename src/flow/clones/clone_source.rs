@@ -37,11 +37,10 @@ impl Source {
             let here = || session.repo.common_dir().display().to_string();
             // The record has the URL at the time it joined.
             let origin = locate::origin_of(session)?.map(|url| url.without_credentials());
-            let no_push = origin.is_none().then(|| locate::NO_PUSH.to_owned());
             return Ok(Source {
                 hub,
                 url: origin.or_else(|| member.url.clone()).unwrap_or_else(here),
-                push_url: locate::push_url_of(session).or(no_push),
+                push_url: locate::push_url_of_clone(session)?,
                 desk: Some(member),
                 colony: None,
             });

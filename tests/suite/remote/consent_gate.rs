@@ -38,10 +38,10 @@ fn no_command_pushes_without_consent() {
     for command in COMMANDS {
         let (sandbox, bare) = unconsented();
         let theirs = refs(&sandbox, &bare);
-        sandbox.run(command);
+        assert_ne!(sandbox.run(command).code, 129, "{command:?}");
         assert_eq!(refs(&sandbox, &bare), theirs, "{command:?}");
         // An agent cannot consent either.
-        sandbox.run(&[&["--agent", "ada"], command].concat());
+        assert_ne!(sandbox.run(&[&["--agent", "ada"], command].concat()).code, 129);
         assert_eq!(refs(&sandbox, &bare), theirs, "{command:?}");
     }
 }
@@ -76,7 +76,7 @@ fn a_migration_without_consent_names_what_and_how_to_publish() {
     assert_eq!((&answer["ok"], &answer["pushed"]), (&true.into(), &false.into()), "{answer:#}");
     assert_eq!(answer["push_error"], "no-consent", "{answer:#}");
     assert_eq!(answer["push_command"], "git colony lfs migrate --push", "{answer:#}");
-    assert_eq!(answer["replaces"][0]["commits"], 4, "{answer:#}");
+    assert_eq!(answer["replaces"][0]["commits"], 5, "{answer:#}");
     assert_eq!(answer["replaces"][0]["url"], url, "{answer:#}");
     assert_eq!(refs(&sandbox, &bare), theirs);
     // With the consent of a person, given by another command, the same call publishes it.

@@ -224,14 +224,15 @@ fn a_clone_without_a_desk_goes_by_the_hub() {
 }
 
 #[test]
-fn init_with_push_consents_to_nothing() {
+fn init_with_push_is_the_consent_of_a_person() {
     let two = Two::without_consent();
     let a = &two.a;
-    a.colony(&["init", "--push", "--no-lfs"]);
+    a.colony(&["init", "--no-lfs"]);
     assert_eq!(consents(a), "");
-    a.colony(&["fork", "x", "--no-switch"]);
-    assert_eq!(a.json(&["sync"])["consent"], "missing");
-    assert_eq!(two.remote_refs("refs/colony"), "");
+    a.colony(&["undo"]);
+    a.colony(&["init", "--push", "--no-lfs"]);
+    assert!(consents(a).ends_with("remote.git"), "{}", consents(a));
+    assert_eq!(a.json(&["sync"])["consent"], "given");
 }
 
 #[test]
