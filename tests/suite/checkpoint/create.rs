@@ -285,6 +285,8 @@ fn an_agent_signs_with_its_own_name_and_config_stays() {
 #[test]
 fn without_a_name_nothing_is_signed_but_the_safety_net_holds() {
     let sandbox = Sandbox::new();
+    // Else git takes the name from the system.
+    sandbox.git(&["config", "user.useConfigOnly", "true"]);
     sandbox.git(&["config", "--unset", "user.name"]);
     sandbox.write("a.txt", "two\n");
     assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "identity-unknown");

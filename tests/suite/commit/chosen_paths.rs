@@ -245,6 +245,8 @@ fn what_cannot_be_committed_is_refused_by_name() {
         assert_eq!(sandbox.error(args), code, "{args:?}");
     }
     assert_eq!(sandbox.visible_state(), before);
+    // Else git takes the name from the system.
+    sandbox.git(&["config", "user.useConfigOnly", "true"]);
     sandbox.git(&["config", "--unset", "user.name"]);
     assert_eq!(sandbox.error(&["commit", "-m", "x", "--all"]), "identity-unknown");
     let agent = sandbox.json(&["--agent", "ada", "commit", "-m", "x", "--all"]);
