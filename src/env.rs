@@ -109,7 +109,6 @@ const OF_CALLER: &str = "COLONY_OF_CALLER_";
 
 /// Starts this program again with these variables renamed, if one is set: a library cannot be kept from reading the
 /// environment of its process. Returns if there is nothing to rename, or if the system refuses.
-#[expect(clippy::disallowed_methods, reason = "this is the gate for the environment")]
 pub fn hide_repository() {
     let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let mut is_any = false;

@@ -15,6 +15,7 @@ use super::{Face, Run, Stop};
 /// 'git colony undo' takes it back. Nothing is pushed without --push: the answer names what a push would
 /// replace. Uncommitted edits, and work in clones that is not merged, stop it before anything changes.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
     /// Push to origin, too, replacing its old history: this allows pushing there until its URL changes
     ///

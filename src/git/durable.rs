@@ -24,6 +24,7 @@ pub struct DurableChanges<'a>(&'a [RefChange]);
 
 impl Durable {
     /// Returns changes to objects that existed when the proof was made.
+    #[expect(clippy::unused_self, reason = "the value is the proof")]
     pub fn changes<'a>(&self, changes: &'a [RefChange]) -> DurableChanges<'a> {
         DurableChanges(changes)
     }

@@ -164,8 +164,8 @@ fn ask_git(
     if let Some(parsed) = parsed.filter(|_| output.success()) {
         return Ok(parsed);
     }
-    let reasons = output.stderr.lines().filter_map(|line| line.strip_prefix("fatal: "));
-    let reason = reasons.last().unwrap_or("no name and e-mail to commit with");
+    let mut reasons = output.stderr.lines().filter_map(|line| line.strip_prefix("fatal: "));
+    let reason = reasons.next_back().unwrap_or("no name and e-mail to commit with");
     let error = format!("git knows no {} to commit with: {reason}", role.section());
     Err(if reason.starts_with("invalid date") {
         Error::new(Code::InvalidValue, error).hint(format!("unset {}", role.variable("DATE")))

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::Repo;
+use crate::git::{RefName, Repo};
 use crate::model::Result;
 use crate::store::migration;
 
@@ -54,7 +54,7 @@ pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
     if old.is_empty() {
         return Ok(None);
     }
-    let names: Vec<_> = old.iter().map(|name| name.short()).collect();
+    let names: Vec<_> = old.iter().map(RefName::short).collect();
     let detail = format!(
         "'{REMOTE}' has the history from before the rewrite for git-lfs, on {}: {PUBLISH} \
         publishes the new one",

@@ -53,7 +53,7 @@ impl Repo {
         let reason = match self.fetch_objects(world, &name, &missing) {
             Ok(()) if missing.iter().all(|id| self.object_size(*id).is_some()) => return Ok(()),
             Ok(()) => "it did not send them".to_owned(),
-            Err(error) => error.message().to_owned(),
+            Err(error) => error.message(),
         };
         let count = text::count(missing.len(), "object");
         let message = format!("this clone is partial and lacks {count} of '{name}': {reason}");
