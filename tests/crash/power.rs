@@ -48,7 +48,9 @@ impl Disk {
     fn new(folders: &[&Path], before: Before) -> Disk {
         let mut unsynced = BTreeSet::new();
         if before == Before::Nothing {
-            folders.iter().for_each(|folder| collect_objects(folder, &mut unsynced));
+            for folder in folders {
+                collect_objects(folder, &mut unsynced);
+            }
             assert!(!unsynced.is_empty(), "no repository has an object");
         }
         Disk {
@@ -113,7 +115,8 @@ impl Disk {
                 })
             };
             if let Some(path) = self.unsynced.iter().find(is_of_git) {
-                self.problems.push(format!("{to:?} comes before its {path:?}"));
+                let (to, path) = (to.display(), path.display());
+                self.problems.push(format!("{to} comes before its {path}"));
             }
         } else if is_in_preparation(to) {
             // Nobody knows it yet.
@@ -123,11 +126,12 @@ impl Disk {
             let lost: Vec<_> =
                 self.unsynced.iter().filter(|path| path.starts_with(&objects)).collect();
             if let Some(first) = lost.first() {
-                let problem = format!("{to:?} comes before {} objects, {first:?}", lost.len());
+                let (to, first, count) = (to.display(), first.display(), lost.len());
+                let problem = format!("{to} comes before {count} objects, {first}");
                 self.problems.push(problem);
             }
             if self.unwritten.contains(from) {
-                self.problems.push(format!("{to:?} may be empty"));
+                self.problems.push(format!("{} may be empty", to.display()));
             }
         }
         for files in [&mut self.unsynced, &mut self.unwritten] {

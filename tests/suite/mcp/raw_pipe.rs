@@ -69,7 +69,7 @@ fn a_request_with_an_id_of_another_kind_is_refused_at_once() {
     let sandbox = Sandbox::new();
     let mut server = Server::start(&sandbox, &[]);
     for id in ["{\"a\":1}", "[1]", "1.5", "true"] {
-        server.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
+        server.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
         let refused = server.read();
         assert_eq!(refused["error"]["code"], -32600, "{refused:#}");
         assert_eq!(refused["id"], Value::Null);
@@ -83,7 +83,7 @@ fn a_client_that_reads_late_gets_every_answer() {
     let mut server = Server::start(&sandbox, &[]);
     let asked = 400;
     for id in 1_000..1_000 + asked {
-        server.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
+        server.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n"));
     }
     let answered: BTreeSet<u64> =
         (0..asked).map(|_| server.read()["id"].as_u64().unwrap()).collect();
