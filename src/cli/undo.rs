@@ -87,12 +87,17 @@ pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop
 fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
     let report = match undo::run(&session, request) {
-        Err(error) if session.is_dry() && error.left_untouched().is_some() => {
+        Err(error) if session.is_dry() && is_refusal(&error) => {
             UndoReport::refused(request.direction, &error)
         }
         other => other?,
     };
     face.answer(&report)
+}
+
+/// Returns `true` if the command itself would stop with this error, and change nothing.
+fn is_refusal(error: &Error) -> bool {
+    error.left_untouched().is_some() || error.code() == Code::NothingToUndo
 }
 
 fn steps(typed: Option<&str>) -> Result<Steps, Error> {

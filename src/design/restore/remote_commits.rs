@@ -31,7 +31,8 @@ impl RemoteCommits {
             }
             let (name, lost) = (name.short(), commits(repo, old, &[new]));
             for found in &tracking {
-                let branch = found.name.short();
+                let full = found.name.to_string();
+                let branch = full.strip_prefix("refs/remotes/").unwrap_or(&full).to_owned();
                 let Some(tip) = repo.peel_to_commit(found.id) else { continue };
                 if branch.split_once('/').is_none_or(|(_, short)| short != name) {
                     continue;

@@ -5,7 +5,7 @@
 use crate::design::checkpoint::worktree_snapshot::Kept;
 use crate::design::worktree::open_worktree;
 use crate::git::TreeEntry;
-use crate::model::text::{self, shell_word};
+use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::worktree_files::PathState;
@@ -69,5 +69,5 @@ fn refusal(checkpoint: &GoneCheckpoint, lost: &[RepoPath]) -> Error {
         .detail("checkpoint_id", checkpoint_id)
         .detail("label", label)
         .detail("paths", lost)
-        .hint(format!("git colony restore {}   # brings them back", shell_word(name)))
+        .hint(format!("git colony restore {}   # brings them back", typed_word(name)))
 }

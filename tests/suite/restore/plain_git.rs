@@ -240,7 +240,9 @@ fn a_merge_is_recorded_when_it_has_ended() {
     let now = sandbox.visible_state();
     assert_eq!((&now.head, &now.index), (&before.head, &before.index));
     assert_eq!(sandbox.read("a.txt"), "in the way\n");
-    sandbox.colony(&["undo"]);
+    // Only this checkpoint has the conflict.
+    assert_eq!(sandbox.error(&["undo"]), "checkpoint-needed");
+    sandbox.colony(&["undo", "--force"]);
     sandbox.colony(&["undo"]);
     sandbox.check_invariants();
 }
@@ -385,8 +387,9 @@ fn a_redone_change_of_plain_git_is_named_as_one() {
     sandbox.colony(&["undo", "--force"]);
     let few = sandbox.json(&["redo", "3", "-n"]);
     let told = "there is 1 step to redo in this worktree, not 3";
-    assert_eq!(few["message"].as_str().unwrap().split(';').next(), Some(told));
-    assert_eq!(few["hint"], "git colony redo 1 -n");
+    let refused = &few["refused"];
+    assert_eq!(refused["message"].as_str().unwrap().split(';').next(), Some(told));
+    assert_eq!(refused["hint"], "git colony redo 1 -n");
     sandbox.colony(&["redo"]);
     let refused = sandbox.json(&["undo"]);
     let message = refused["message"].as_str().unwrap();

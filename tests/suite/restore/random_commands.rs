@@ -534,7 +534,12 @@ impl Machine {
     /// Goes to one side of a change, and loses nothing on the way.
     fn turn(&mut self, command: &[&str], to: &Side) {
         let had = contents(&self.sandbox.worktree());
-        self.sandbox.colony(command);
+        let refused = self.sandbox.json(command)["code"].as_str().map(str::to_owned);
+        if let Some(code) = refused {
+            // Plain git has deleted or reset what only this checkpoint has.
+            assert_eq!(code, "checkpoint-needed", "{command:?}");
+            self.sandbox.colony(&[command, &["--force"]].concat());
+        }
         assert_eq!(Side::of(&self.sandbox), *to, "{command:?}");
         self.nothing_is_lost(&had, &command.join(" "));
         self.left = Some(to.clone());
