@@ -1,13 +1,9 @@
 //! Lists of gitignore-style globs, as in the rows of a repo map.
 //!
-//! A glob without a slash matches at any depth, one with a slash (other than at its end) is
-//! anchored at the top of the list; `*` and `?` do not match a slash, `**` does; a trailing slash
-//! matches directories only; a match of a directory includes everything below it. The last matching
-//! glob of a list decides: `!` excludes what an earlier one included. (In a `.gitignore`, git
-//! cannot look below an excluded directory; a list has no such limit.)
+//! A match of a directory includes everything below it. The last matching glob of a list decides: `!` excludes what an
+//! earlier one included. (In a `.gitignore`, git cannot look below an excluded directory; a list has no such limit.)
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
-
+use crate::git::attributes::pattern_set::PatternSet;
 use crate::model::RepoPath;
 
 /// The maximum length of a glob.
@@ -32,10 +28,7 @@ pub struct GlobFault {
 #[derive(Clone, Debug, Default)]
 pub struct Globs {
     texts: Vec<String>,
-    set: GlobSet,
-    negative: Vec<bool>,
-    /// The index of the glob from which each pattern of the set is made.
-    made_of: Vec<usize>,
+    set: PatternSet,
 }
 
 /// The decision of a list about a path.
@@ -58,27 +51,15 @@ impl Globs {
                 message: format!("is one too many: a list has at most {MAX_GLOBS} globs"),
             });
         }
-        let mut set = GlobSetBuilder::new();
-        let (mut negative, mut made_of) = (Vec::new(), Vec::new());
+        let mut set = PatternSet::default();
         for (index, text) in texts.iter().enumerate() {
-            let fault = |message: String| GlobFault { index, message };
-            let glob = LineGlob::read(text).map_err(|message| fault(message.to_owned()))?;
-            for pattern in glob.patterns() {
-                let compiled = GlobBuilder::new(&pattern)
-                    .literal_separator(true)
-                    .backslash_escape(true)
-                    .build()
-                    .map_err(|error| fault(format!("does not compile: {}", error.kind())))?;
-                set.add(compiled);
-                negative.push(glob.negative);
-                made_of.push(index);
+            let fault = |message: &str| GlobFault { index, message: message.to_owned() };
+            check(text).map_err(fault)?;
+            if !set.push(text.as_bytes()) {
+                return Err(fault("has a bracket or backslash that is not ended"));
             }
         }
-        let set = set.build().map_err(|error| GlobFault {
-            index: 0,
-            message: format!("does not compile: {}", error.kind()),
-        })?;
-        Ok(Globs { texts: texts.to_vec(), set, negative, made_of })
+        Ok(Globs { texts: texts.to_vec(), set })
     }
 
     /// Returns the globs as they were written.
@@ -87,77 +68,40 @@ impl Globs {
     }
 
     /// Returns the indices of the globs that match a file, regardless of the others.
-    pub fn covering(&self, path: &RepoPath) -> impl Iterator<Item = usize> + use<'_> {
-        let candidate = Candidate::from_bytes(path.as_bytes());
-        let patterns = self.set.matches_candidate(&candidate).into_iter();
-        patterns.filter_map(|pattern| self.made_of.get(pattern).copied())
+    pub fn covering(&self, path: &RepoPath) -> Vec<usize> {
+        self.set.covering(path.as_bytes())
     }
 
     /// Returns whether the list includes or excludes a file.
     pub fn verdict(&self, path: &RepoPath) -> GlobVerdict {
-        let candidate = Candidate::from_bytes(path.as_bytes());
-        let last = self
-            .set
-            .matches_candidate(&candidate)
-            .into_iter()
-            .max()
-            .and_then(|index| self.negative.get(index).copied());
-        match last {
+        match self.set.verdict(path.as_bytes()) {
             None => GlobVerdict::Silent,
-            Some(false) => GlobVerdict::In,
-            Some(true) => GlobVerdict::Out,
+            Some(true) => GlobVerdict::In,
+            Some(false) => GlobVerdict::Out,
         }
     }
 }
 
-/// One parsed glob.
-struct LineGlob<'a> {
-    body: &'a str,
-    negative: bool,
-    anchored: bool,
-    directory: bool,
-}
-
-impl<'a> LineGlob<'a> {
-    fn read(text: &'a str) -> Result<LineGlob<'a>, &'static str> {
-        if text.len() > MAX_BYTES {
-            return Err("is too long: at most 1024 bytes");
-        }
-        if text.chars().any(char::is_control) {
-            return Err("has a control character");
-        }
-        let (negative, body) = match text.strip_prefix('!') {
-            Some(body) => (true, body),
-            None => (false, text),
-        };
-        let (directory, body) = match body.strip_suffix('/') {
-            Some(body) => (true, body),
-            None => (false, body),
-        };
-        let (rooted, body) = match body.strip_prefix('/') {
-            Some(body) => (true, body),
-            None => (false, body),
-        };
-        if body.trim().is_empty() {
-            return Err("is empty");
-        }
-        if body.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Err("has '.', '..' or nothing between slashes");
-        }
-        if body.matches('*').count() > MAX_STARS {
-            return Err("has too many stars: at most 32");
-        }
-        Ok(LineGlob { body, negative, anchored: rooted || body.contains('/'), directory })
+fn check(text: &str) -> Result<(), &'static str> {
+    if text.len() > MAX_BYTES {
+        return Err("is too long: at most 1024 bytes");
     }
-
-    /// The equivalent globs of the engine: for the path itself, and for everything below it.
-    fn patterns(&self) -> Vec<String> {
-        // As in git, braces have no special meaning.
-        let body = self.body.replace('{', "[{]").replace('}', "[}]");
-        let place = if self.anchored { "" } else { "**/" };
-        let below = format!("{place}{body}/**");
-        if self.directory { vec![below] } else { vec![format!("{place}{body}"), below] }
+    if text.chars().any(char::is_control) {
+        return Err("has a control character");
     }
+    let glob = text.strip_prefix('!').unwrap_or(text);
+    let unended = glob.strip_suffix('/').unwrap_or(glob);
+    let body = unended.strip_prefix('/').unwrap_or(unended);
+    if body.trim().is_empty() {
+        return Err("is empty");
+    }
+    if body.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err("has '.', '..' or nothing between slashes");
+    }
+    if body.matches('*').count() > MAX_STARS {
+        return Err("has too many stars: at most 32");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

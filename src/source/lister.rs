@@ -5,14 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::object::reader::{IgnoreLists, NamedEntry};
+use crate::git::attributes::ignore_lists::IgnoreLists;
+use crate::git::object::reader::NamedEntry;
 use crate::git::{Objects, Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::selection::Selection;
 
 /// Changes whenever the same tree might be listed differently.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The maximum size of an ignore file.
 const MAX_IGNORE_BYTES: u64 = 1024 * 1024;

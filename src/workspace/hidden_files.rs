@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::object::reader::IgnoreLists;
+use crate::git::attributes::ignore_lists::IgnoreLists;
 use crate::git::worktree::safe_open::{MAX_RULES_BYTES, is_directory_below, read_below};
 use crate::git::{Objects, Oid};
 use crate::model::RepoPath;

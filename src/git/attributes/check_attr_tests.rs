@@ -125,12 +125,12 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 /// A repository, and the world of its commands.
-struct Place {
-    world: World,
+pub(super) struct Place {
+    pub(super) world: World,
 }
 
 impl Place {
-    fn new(folder: &Path) -> Place {
+    pub(super) fn new(folder: &Path) -> Place {
         let null = "/dev/null";
         // That of the build: the environment of the process has another home.
         let path = env!("PATH").into();
@@ -169,7 +169,7 @@ impl Place {
         place
     }
 
-    fn git(&self, args: &[&str], input: &str) -> String {
+    pub(super) fn git(&self, args: &[&str], input: &str) -> String {
         let mut git = Git::new(&self.world);
         git.args(args).input(input.into());
         String::from_utf8(git.run_checked("test").unwrap()).unwrap()

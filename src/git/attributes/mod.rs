@@ -1,11 +1,16 @@
-//! Which files a filter applies to, and other attributes of paths, by git's own rules.
+//! Which paths are ignored, which files a filter applies to, and other attributes of paths, by git's own rules.
 
 pub mod attribute_lines;
 pub mod attribute_patterns;
+pub mod ignore_lists;
+pub(super) mod ignore_stack;
 mod info_attributes;
 pub mod path_pattern;
-pub(crate) mod rule_files;
+pub(crate) mod pattern;
+pub(crate) mod pattern_set;
+pub(super) mod rule_files;
 pub mod tree_attributes;
+mod wildmatch;
 
 use gix::attrs::search::{Match, Outcome};
 use gix::bstr::BStr;
@@ -18,7 +23,7 @@ use super::index::Index;
 use super::worktree::safe_open::MAX_RULES_BYTES;
 use super::{Oid, Repo};
 use info_attributes::InfoAttributes;
-use rule_files::{RuleFile, RuleFiles};
+use rule_files::{AttributesFiles, RuleFile};
 
 /// A file that an attributes line assigns to a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +54,9 @@ impl AttributesOf {
     }
 
     /// Returns the guard for rule files of the working tree, if these are read.
-    fn rules(self, repo: &Repo) -> Option<RuleFiles> {
+    fn rules(self, repo: &Repo) -> Option<AttributesFiles> {
         let of_worktree = self == AttributesOf::Worktree;
-        of_worktree.then(|| RuleFiles::of(repo, RuleFile::Attributes))
+        of_worktree.then(|| AttributesFiles::of(repo))
     }
 }
 
@@ -72,7 +77,7 @@ pub(in crate::git) struct AttributeLookup<'a> {
     /// Asked before the others.
     info: Option<InfoAttributes>,
     /// Checks the files of the working tree before they are read.
-    rules: Option<RuleFiles>,
+    rules: Option<AttributesFiles>,
     outcome: Outcome,
 }
 
@@ -161,14 +166,16 @@ impl Repo {
         if attributes_of == AttributesOf::Worktree && there.is_ok_and(|there| there.is_file()) {
             return self.root_attributes().into_bytes();
         }
-        let is_small = |id: &Oid| self.object_size(*id).is_some_and(|size| size <= MAX_RULES_BYTES);
-        index
-            .entry_by_path(BStr::new(name.as_bytes()))
-            .filter(|entry| matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE))
-            .map(|entry| Oid::from(entry.id))
-            .filter(is_small)
-            .and_then(|id| self.read_blob(id).ok())
-            .unwrap_or_default()
+        let entry = index.entry_by_path(BStr::new(name.as_bytes()));
+        entry.and_then(|entry| self.rules_in(entry)).unwrap_or_default()
+    }
+
+    /// Reads the rules in a file of an index; `None` if it is missing, too large or not a plain file.
+    fn rules_in(&self, entry: &gix::index::Entry) -> Option<Vec<u8>> {
+        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE);
+        let id = Oid::from(entry.id);
+        let is_small = is_file && self.object_size(id)? <= MAX_RULES_BYTES;
+        is_small.then(|| self.read_blob(id).ok()).flatten()
     }
 
     /// Lists the regular files of `index` at stage 0 with `filter=<filter>`, sorted by path.
@@ -221,3 +228,7 @@ impl Repo {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the test writes the files that git reads")]
 mod check_attr_tests;
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test writes the files that git reads")]
+mod check_ignore_tests;

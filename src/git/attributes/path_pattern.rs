@@ -1,17 +1,11 @@
-//! Path patterns in the style of `.gitignore`. They define allowed paths, so in case of doubt they
-//! match less.
+//! Path patterns in the style of `.gitignore`. They define allowed paths, so what could be meant in two ways is refused.
 //!
-//! A pattern without a slash matches at any depth; one with a slash (other than at its end) is
-//! anchored at the top. `*` and `?` do not match a slash, `**` does. A trailing slash matches
-//! directories only. A match of a directory includes everything below it. A leading `!` excludes
-//! its matches, regardless of the other patterns and of case: a file system may not distinguish
-//! `Secret` from `secret`.
-
-use gix::bstr::BStr;
-use gix::glob::pattern::Case;
-use gix::glob::wildmatch::Mode;
+//! A match of a directory includes everything below it. A leading `!` excludes its matches, regardless of the other
+//! patterns and of case: a file system may not distinguish `Secret` from `secret`.
 
 use crate::model::RepoPath;
+
+use super::pattern::Pattern;
 
 /// The maximum length of a pattern.
 const MAX_BYTES: usize = 1024;
@@ -23,7 +17,7 @@ const MAX_STARS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     text: String,
-    pattern: gix::glob::Pattern,
+    pattern: Pattern,
 }
 
 impl PathPattern {
@@ -31,7 +25,10 @@ impl PathPattern {
     pub fn parse(text: &str) -> Result<PathPattern, &'static str> {
         let body = text.strip_prefix('!').unwrap_or(text);
         check(text, body)?;
-        let pattern = gix::glob::parse(text).ok_or("it is empty")?;
+        let pattern = Pattern::parse(text.as_bytes(), text.starts_with('!'));
+        if pattern.is_broken() {
+            return Err("a bracket or backslash in it is not ended");
+        }
         Ok(PathPattern { text: text.to_owned(), pattern })
     }
 
@@ -47,22 +44,7 @@ impl PathPattern {
 
     /// Returns `true` if the pattern matches a path or one of its parent directories.
     pub fn matches(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let itself = || self.matches_one(path, is_directory);
-        let mut above = path.ancestors();
-        itself() || above.any(|directory| self.matches_one(&directory, true))
-    }
-
-    fn matches_one(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let bytes = path.as_bytes();
-        let name = bytes.iter().rposition(|&byte| byte == b'/');
-        let case = if self.is_negative() { Case::Fold } else { Case::Sensitive };
-        self.pattern.matches_repo_relative_path(
-            BStr::new(bytes),
-            name.map(|slash| slash + 1),
-            Some(is_directory),
-            case,
-            Mode::NO_MATCH_SLASH_LITERAL,
-        )
+        self.pattern.covers(path.as_bytes(), is_directory)
     }
 }
 

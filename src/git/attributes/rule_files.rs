@@ -1,7 +1,7 @@
-//! Checks `.gitattributes` and `.gitignore` before gix reads them: gix opens them as git does, so
-//! it would wait for a pipe and read a file of any size.
+//! Checks `.gitattributes` and `.gitignore` before they are read: gix opens attributes as git does, so it would wait
+//! for a pipe and read a file of any size.
 //!
-//! A symlink or a directory of that name is accepted: neither git nor gix reads it.
+//! A symlink or a directory of that name is accepted: nobody reads it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::git::Repo;
 use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, look_at};
 use crate::model::{Code, Error, RepoPath, Result, text};
 
-/// A file that git and gix read in every directory on the way to a path.
+/// A file that counts in every directory on the way to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::git) enum RuleFile {
     Attributes,
@@ -28,19 +28,12 @@ impl RuleFile {
 /// Refuses a rule file outside the working tree that gix must not open: git would wait for a pipe
 /// there, too, and take as much memory. Symlinks are followed, since only the user creates files there.
 pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
-    let (name, key) = match file {
-        RuleFile::Attributes => ("attributes", "core.attributesFile"),
-        RuleFile::Ignore => ("exclude", "core.excludesFile"),
-    };
-    // gix reports a dangling symlink itself.
-    let configured = repo.inner.config_snapshot().trusted_path(key).ok().flatten();
-    let usual = match file {
+    let name = match file {
         RuleFile::Attributes => "attributes",
-        RuleFile::Ignore => "ignore",
+        RuleFile::Ignore => "exclude",
     };
-    let of_user = configured.or_else(|| usual_file(repo, usual));
     let own = [repo.common_dir().join("info").join(name)];
-    for path in own.into_iter().chain(of_user) {
+    for path in own.into_iter().chain(configured_file(repo, file)) {
         let Ok(found) = path.metadata() else { continue };
         let fault = if found.is_dir() {
             None
@@ -62,8 +55,23 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     Ok(())
 }
 
-/// Returns the file that gix reads where none is configured, by the same rules: in `$XDG_CONFIG_HOME/git`, else in
-/// `~/.config/git`.
+/// Returns the path of the user's own file of rules; nothing needs to be there.
+pub(super) fn configured_file(repo: &Repo, file: RuleFile) -> Option<PathBuf> {
+    let (key, usual) = match file {
+        RuleFile::Attributes => ("core.attributesFile", "attributes"),
+        RuleFile::Ignore => ("core.excludesFile", "ignore"),
+    };
+    let config = repo.inner.config_snapshot();
+    // An empty value is a file that does not exist.
+    if config.string(key).is_some_and(|value| value.is_empty()) {
+        return None;
+    }
+    let configured = config.trusted_path(key).ok().flatten();
+    // As git starts at the root of the working tree, a relative path is relative to that.
+    configured.map(|path| repo.workdir().join(path)).or_else(|| usual_file(repo, usual))
+}
+
+/// Returns the file that is read where none is configured: in `$XDG_CONFIG_HOME/git`, else in `~/.config/git`.
 fn usual_file(repo: &Repo, name: &str) -> Option<PathBuf> {
     let reads = &repo.inner.open_options().permissions.env;
     gix::path::env::xdg_config(name, &mut |variable| {
@@ -75,17 +83,16 @@ fn usual_file(repo: &Repo, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Checks each directory once if paths arrive in order, as gix does.
-pub(in crate::git) struct RuleFiles {
+/// The attributes files of a working tree. Checks each directory once if paths arrive in order, as gix does.
+pub(in crate::git) struct AttributesFiles {
     workdir: PathBuf,
-    file: RuleFile,
     /// The directory of the previous path; `None` before the first.
     last: Option<Vec<u8>>,
 }
 
-impl RuleFiles {
-    pub(in crate::git) fn of(repo: &Repo, file: RuleFile) -> RuleFiles {
-        RuleFiles { workdir: repo.workdir().to_owned(), file, last: None }
+impl AttributesFiles {
+    pub(in crate::git) fn of(repo: &Repo) -> AttributesFiles {
+        AttributesFiles { workdir: repo.workdir().to_owned(), last: None }
     }
 
     /// Refuses rule files that gix must not read on its way to a path.
@@ -109,14 +116,18 @@ impl RuleFiles {
     }
 
     fn look(&self, folder: &[u8]) -> Result<()> {
-        let name = RepoPath::from(self.file.name());
+        let name = RepoPath::from(RuleFile::Attributes.name());
         let path = match folder {
             b"" => name,
             folder => RepoPath::new(folder).join(&name),
         };
-        let fault = look(&path.under(&self.workdir));
-        fault.map_or(Ok(()), |fault| Err(refused(&path, &fault)))
+        require(&path, &path.under(&self.workdir))
     }
+}
+
+/// Refuses a rule file of the working tree that must not be read.
+pub(super) fn require(path: &RepoPath, on_disk: &Path) -> Result<()> {
+    look(on_disk).map_or(Ok(()), |fault| Err(refused(path, &fault)))
 }
 
 fn look(path: &Path) -> Option<Fault> {

@@ -1,7 +1,5 @@
 //! Reads the contents of commits, in a repository with or without a working tree, on any thread.
 
-use gix::bstr::BStr;
-
 use crate::git::lfs::lfs_pointer::{self, Pointer};
 use crate::git::{BareRepo, Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
@@ -95,44 +93,5 @@ impl Objects {
     pub fn lfs_pointer(&self, id: Oid) -> Option<Pointer> {
         let small = self.size(id)? <= lfs_pointer::MAX_BYTES;
         small.then(|| self.blob(id).ok()).flatten().and_then(|bytes| Pointer::parse(&bytes))
-    }
-}
-
-/// Ignore files with git's precedence: the innermost file with a matching pattern decides, and its
-/// last pattern wins.
-#[derive(Clone, Default)]
-pub struct IgnoreLists {
-    lists: Vec<IgnoreList>,
-}
-
-#[derive(Clone)]
-struct IgnoreList {
-    directory: RepoPath,
-    search: gix::ignore::Search,
-}
-
-impl IgnoreLists {
-    /// Adds the file of a directory, which must be the same as or below that of every file so far.
-    pub fn push(&mut self, directory: &RepoPath, bytes: &[u8]) {
-        let mut search = gix::ignore::Search::default();
-        let parse = gix::ignore::search::Ignore { support_precious: false };
-        if search.add_patterns_buffer(bytes, "", None, parse).is_ok() {
-            self.lists.push(IgnoreList { directory: directory.clone(), search });
-        }
-    }
-
-    /// Returns `true` if a path is ignored, assuming that its parent directories are not.
-    pub fn ignores(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let decides = |list: &IgnoreList| {
-            let below = path.below(&list.directory)?;
-            let case = gix::glob::pattern::Case::Sensitive;
-            let found = list.search.pattern_matching_relative_path(
-                BStr::new(below),
-                Some(is_directory),
-                case,
-            )?;
-            Some(!found.pattern.is_negative())
-        };
-        self.lists.iter().rev().find_map(decides).unwrap_or(false)
     }
 }

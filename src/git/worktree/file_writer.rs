@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use gix::bstr::BStr;
 use gix::objs::tree::EntryKind;
 
-use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
+use crate::git::attributes::rule_files::{self, AttributesFiles, RuleFile};
 use crate::git::process::Git;
 use crate::git::{ObjectWrites, Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
@@ -47,7 +47,7 @@ pub(in crate::git) struct FileWriter<'a> {
     scan: &'a Scan,
     filters: CleanFilters,
     attributes: gix::AttributeStack<'a>,
-    rules: RuleFiles,
+    rules: AttributesFiles,
     keeps_executable_bit: bool,
     has_symlinks: bool,
 }
@@ -67,7 +67,7 @@ impl<'a> FileWriter<'a> {
         let attributes = attributes()?;
         Ok(FileWriter {
             attributes,
-            rules: RuleFiles::of(repo, RuleFile::Attributes),
+            rules: AttributesFiles::of(repo),
             repo,
             world,
             scan,

@@ -4,12 +4,10 @@
 //! directory that its own ignore file hides completely, as tools create them, stays hidden.
 
 use gix::bstr::BStr;
-use gix::index::entry::Mode;
-use gix::worktree::stack::state::ignore::Source;
 
-use crate::git::attributes::rule_files::{self, RuleFile};
+use crate::git::attributes::ignore_stack::{IgnoreFilesOf, IgnoreStack};
 use crate::git::{Oid, Repo};
-use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+use crate::model::{RepoPath, Result, World};
 
 use super::is_private;
 use super::safe_open::MAX_RULES_BYTES;
@@ -83,37 +81,22 @@ struct Rules<'a> {
     world: &'a World,
     repo: &'a Repo,
     index: &'a gix::index::File,
-    excludes: gix::AttributeStack<'a>,
+    ignores: IgnoreStack<'a>,
     /// The number of paths visited below the top.
     read: usize,
 }
 
 impl<'a> Rules<'a> {
     fn of(repo: &'a Repo, world: &'a World, index: &'a gix::index::File) -> Result<Rules<'a>> {
-        rule_files::require_own(repo, RuleFile::Ignore)?;
-        let excludes = repo.inner.excludes(index, None, Source::IdMapping);
-        let cannot = || "cannot read the ignore rules";
-        Ok(Rules {
-            world,
-            repo,
-            index,
-            excludes: excludes.or_code(Code::RepositoryBroken, cannot)?,
-            read: 0,
-        })
+        let ignores = repo.ignore_stack(index, IgnoreFilesOf::Index)?;
+        Ok(Rules { world, repo, index, ignores, read: 0 })
     }
 
     fn ignores(&mut self, path: &RepoPath, is_directory: bool) -> Result<bool> {
         if is_private(path.as_bytes(), self.repo.folds_case()) {
             return Ok(true);
         }
-        let mode = if is_directory { Mode::DIR } else { Mode::FILE };
-        let platform = self
-            .excludes
-            .at_entry(BStr::new(path.as_bytes()), Some(mode))
-            .or_code(Code::RepositoryBroken, || {
-                format!("cannot read the ignore rules for '{path}'")
-            })?;
-        Ok(platform.is_excluded())
+        self.ignores.ignores(path.as_bytes(), is_directory)
     }
 
     fn look(&mut self, path: &RepoPath) -> Result<Seen> {

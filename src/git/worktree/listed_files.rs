@@ -3,11 +3,10 @@
 
 use gix::bstr::BStr;
 use gix::index::entry::{Flags, Mode};
-use gix::worktree::stack::state::ignore::Source;
 
 use crate::git::Repo;
-use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
-use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+use crate::git::attributes::ignore_stack::IgnoreFilesOf;
+use crate::model::{RepoPath, Result, World};
 
 use super::is_private;
 use super::scan::UntrackedKind;
@@ -51,14 +50,7 @@ impl Repo {
         {
             return Ok(false);
         }
-        // gix reads rule files, so they are checked first.
-        rule_files::require_own(self, RuleFile::Ignore)?;
-        RuleFiles::of(self, RuleFile::Ignore).require(path.as_bytes())?;
-        let cannot = || format!("cannot read the ignore rules for '{path}'");
-        let source = Source::WorktreeThenIdMappingIfNotSkipped;
-        let mut excludes =
-            self.inner.excludes(&index, None, source).or_code(Code::RepositoryBroken, cannot)?;
-        let found = excludes.at_entry(name, Some(Mode::FILE));
-        Ok(!found.or_code(Code::RepositoryBroken, cannot)?.is_excluded())
+        let mut ignores = self.ignore_stack(&index, IgnoreFilesOf::Worktree)?;
+        Ok(!ignores.ignores(path.as_bytes(), false)?)
     }
 }

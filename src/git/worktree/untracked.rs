@@ -10,15 +10,14 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use gix::bstr::{BStr, ByteSlice as _, ByteVec as _};
+use gix::bstr::{ByteSlice as _, ByteVec as _};
 use gix::index::entry::Mode;
-use gix::worktree::stack::state::ignore::Source;
 use rustix::io::Errno;
 
 use crate::git::Repo;
-use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
+use crate::git::attributes::ignore_stack::{IgnoreFilesOf, IgnoreStack};
 use crate::model::interrupt::Interrupt;
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
+use crate::model::{Error, RepoPath, Result, World};
 
 use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
@@ -82,8 +81,7 @@ struct Walk<'a> {
     folds_case: bool,
     refused: RefusedNames,
     index: &'a gix::index::File,
-    excludes: gix::AttributeStack<'a>,
-    rules: RuleFiles,
+    ignores: IgnoreStack<'a>,
     found: Vec<Untracked>,
     /// The ignored paths, if they were asked for.
     ignored: Option<Vec<RepoPath>>,
@@ -100,20 +98,13 @@ enum OnDisk {
 
 impl<'a> Walk<'a> {
     fn of(world: &'a World, repo: &'a Repo, index: &'a gix::index::File) -> Result<Walk<'a>> {
-        rule_files::require_own(repo, RuleFile::Ignore)?;
-        let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
-        let excludes = repo
-            .inner
-            .excludes(index, None, ignore)
-            .or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
         Ok(Walk {
             world,
             workdir: repo.workdir(),
             folds_case: repo.folds_case(),
             refused: RefusedNames::of(repo),
             index,
-            excludes,
-            rules: RuleFiles::of(repo, RuleFile::Ignore),
+            ignores: repo.ignore_stack(index, IgnoreFilesOf::Worktree)?,
             found: Vec::new(),
             ignored: None,
             path: Vec::new(),
@@ -147,7 +138,7 @@ impl<'a> Walk<'a> {
                     self.directory(range)?;
                 }
                 Below::Unknown => {
-                    // gix reads rule files, so they are checked first.
+                    // A directory whose ignore file cannot be reached is left out as a whole.
                     if !std::mem::replace(&mut has_looked_for_rules, true) {
                         self.path.truncate(depth);
                         let rules = self.here().join(&RepoPath::from(".gitignore"));
@@ -237,15 +228,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns `true` if git would ignore the current path, or it is private.
-    fn is_ignored(&mut self, mode: Mode) -> Result<bool> {
-        if is_private(&self.path, self.folds_case) {
-            return Ok(true);
-        }
-        self.rules.require(&self.path)?;
-        let path = BStr::new(&self.path);
-        let cannot = || format!("cannot read the ignore rules for '{path}'");
-        let platform = self.excludes.at_entry(path, Some(mode)).or_code(Code::Io, cannot)?;
-        Ok(platform.is_excluded())
+    fn is_ignored(&mut self, is_directory: bool) -> Result<bool> {
+        let is_private = is_private(&self.path, self.folds_case);
+        Ok(is_private || self.ignores.ignores(&self.path, is_directory)?)
     }
 
     fn unknown(&mut self, kind: OnDisk) -> Result<()> {
@@ -254,7 +239,7 @@ impl<'a> Walk<'a> {
             OnDisk::File => Mode::FILE,
             OnDisk::Other => return Ok(()),
         };
-        if self.is_ignored(mode)? {
+        if self.is_ignored(kind == OnDisk::Directory)? {
             if let Some(ignored) = &mut self.ignored {
                 ignored.push(RepoPath::new(self.path.clone()));
             }
@@ -322,7 +307,7 @@ enum Below {
 
 impl Repo {
     /// Returns `true` if the file system does not distinguish cases.
-    pub(super) fn folds_case(&self) -> bool {
+    pub(in crate::git) fn folds_case(&self) -> bool {
         self.config_bool("core.ignoreCase").unwrap_or(false)
     }
 

@@ -155,7 +155,7 @@ fn row_that_left_out(draft: &Draft, target: &Target, files: Files<'_>) -> Result
         let globs = GlobList::Paths(row).globs(&draft.map).iter();
         let positive: Vec<String> = globs.filter(|glob| !glob.starts_with('!')).cloned().collect();
         let positive = parse_globs(&positive)?;
-        if files.of(target).all(|file| positive.covering(file).next().is_some()) {
+        if files.of(target).all(|file| !positive.covering(file).is_empty()) {
             return Ok(Some(row));
         }
     }

@@ -4,6 +4,7 @@ mod checkpoint_refs;
 pub(crate) mod colonyignore;
 mod create;
 mod damaged_tags;
+mod ignore_rules;
 mod lost_objects;
 mod prune_reports;
 mod refused_names;

@@ -41,7 +41,7 @@ const ONE_WAY: [(&str, &str); 5] =
     [("map", "source"), ("map", "text"), ("page", "source"), ("page", "text"), ("source", "text")];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 16] = [
+const HOMES: [(&str, &str); 15] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -55,7 +55,6 @@ const HOMES: [(&str, &str); 16] = [
     ("rusqlite", "store"),
     ("bpe_openai", "text"),
     ("regex_automata", "text"),
-    ("globset", "source"),
     ("libm", "search"),
     ("pdf_oxide::", "bin"),
 ];
