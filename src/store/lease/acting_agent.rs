@@ -17,7 +17,10 @@ use crate::store::membership::{self, Membership, Role};
 use crate::store::{Session, key, lease};
 
 use super::lease_holder::SESSION_VARIABLE;
-use super::{process_tree, processes};
+use super::{
+    process_tree,
+    processes::{self, Process},
+};
 
 /// The reason why a command counts as an agent's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,13 @@ pub enum AgentReason {
     },
     /// It belongs to a session that works in the clone.
     Session(String),
+    /// Nothing shows who started it, and this process has run in the clone since before.
+    Detached {
+        /// The process.
+        pid: u32,
+        /// The name of its program.
+        command: String,
+    },
 }
 
 impl AgentReason {
@@ -48,6 +58,10 @@ impl AgentReason {
             AgentReason::Process { pid, command, place } => format!(
                 "'{command}' (process {pid}), which started this, runs in its clone, in '{}'",
                 place.display()
+            ),
+            AgentReason::Detached { pid, command } => format!(
+                "nothing shows who started this, and '{command}' (process {pid}), which ran before, \
+                works in its clone"
             ),
             AgentReason::Session(session) => {
                 format!("{SESSION_VARIABLE} is '{session}', and that session works in its clone")
@@ -83,8 +97,8 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     found
 }
 
-/// Returns the result of [`by_place`] and the agents in whose clones the session works that `COLONY_SESSION`
-/// names: for what only the user may do.
+/// Returns the result of [`by_place`], the agents in whose clones the session works that `COLONY_SESSION`
+/// names, and the agent that may have started a process of which nothing else is known: for what only the user may do.
 pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
     let mut agents = by_place(world);
     if let Ok(root) = SharedRoot::of(world)
@@ -100,7 +114,19 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
             }
         }
     }
+    agents.extend(of_detached(world));
     agents
+}
+
+/// Returns an agent whose program has run for longer than this process and everything known to have started it, if
+/// nothing shows who started that, as after `setsid --fork`.
+fn of_detached(world: &World) -> Option<(String, AgentReason)> {
+    let oldest = process_tree::detached(world.process?)?;
+    let mut before = processes::all().filter(|process| process.started < oldest.started);
+    before.find_map(|Process { pid, command, .. }| {
+        let place = processes::folder_of(pid).filter(|place| place.is_absolute())?;
+        Some((agent_at(&place)?, AgentReason::Detached { pid, command }))
+    })
 }
 
 /// Returns the agents that bind this process, and why each one does: the agent that was named, the one whose clone

@@ -27,6 +27,30 @@ pub fn line_of(pid: u32) -> Vec<Process> {
     line(pid, find)
 }
 
+/// Returns the process above which nothing shows who started it: one that process 1, or the service manager of the
+/// user, has adopted, or that has a session of its own below them without a terminal. `None` where the one who
+/// started it is among [`line_of`].
+pub fn detached(pid: u32) -> Option<Process> {
+    detached_above(pid, find)
+}
+
+fn detached_above(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
+    let mut process = find(pid)?;
+    for _ in 0..MAX_GENERATIONS {
+        let parent = find(process.parent)?;
+        if process.leads_session() {
+            let is_service = process.terminal.is_none() && parent.adopts();
+            return is_service.then_some(process);
+        }
+        // A process begins in the session of the one that started it.
+        if parent.session != process.session {
+            return Some(process);
+        }
+        process = parent;
+    }
+    None
+}
+
 fn leader(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Process> {
     let process = find(pid)?;
     // The pid is not reused while a session has it.
@@ -131,6 +155,28 @@ mod tests {
         // The terminal counts, whichever process leads it.
         let rows = [(1, 0, 1, 3), (5, 1, 1, 3), (6, 0, 6, 4), (7, 6, 6, 4)];
         assert_eq!((leads(&rows, 5), leads(&rows, 7)), (Some(1), Some(6)));
+    }
+
+    #[test]
+    fn a_process_that_was_adopted_is_detached() {
+        let rows = [
+            (1, 0, 1, NONE),
+            (20, 1, 20, NONE),
+            (30, 20, 30, 7),
+            (40, 30, 30, 7),
+            // Adopted: one of the terminal, and one with a session of its own and a process below it.
+            (50, 1, 30, 7),
+            (60, 1, 60, NONE),
+            (61, 60, 60, NONE),
+            // A session of its own that its starter still stands above.
+            (70, 40, 70, NONE),
+            (71, 70, 70, NONE),
+            // The terminal of a container.
+            (80, 0, 80, 9),
+        ];
+        let detached = |pid| detached_above(pid, find_in(&rows)).map(|process| process.pid);
+        assert_eq!((detached(50), detached(60), detached(61)), (Some(50), Some(60), Some(60)));
+        assert_eq!((detached(40), detached(71), detached(80)), (None, None, None));
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Process {
         self.session == self.pid
     }
 
+    /// Returns `true` if it adopts processes whose parents have ended: process 1, and the service manager of a user.
+    pub fn adopts(&self) -> bool {
+        self.pid == 1 || self.command == "systemd"
+    }
+
     /// Returns the name of its terminal relative to `/dev`, or the number for an unknown kind.
     pub fn terminal_name(&self) -> Option<String> {
         let number = self.terminal?;
@@ -78,6 +83,13 @@ impl Process {
             _ => format!("terminal {number}"),
         })
     }
+}
+
+/// Lists the running processes.
+pub fn all() -> impl Iterator<Item = Process> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(find)
 }
 
 /// Names the system in which pids are valid now: each boot and each container has pids of its own.

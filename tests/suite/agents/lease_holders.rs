@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, program_path};
+use crate::support::{Sandbox, eventually, program_path};
 
 use super::leases::{Common, Harness, agent, change_lease, lease_of};
 
@@ -282,4 +282,40 @@ fn commands_for_people_are_refused_to_the_session_of_an_agent() {
     assert_eq!(person.colony(&here, &approve)["ok"], true);
     assert!(clone.join("ran").exists());
     assert_eq!(person.colony(&here, "merge ada --force")["ok"], true);
+}
+
+#[test]
+fn a_command_that_an_agent_sends_away_is_not_the_users() {
+    let desk = Sandbox::new();
+    desk.write(".colony/colony.toml", "[clone]\nrun = ['touch ran']\n");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "rules"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let clone = PathBuf::from(made["path"].as_str().unwrap());
+    let id = made["commands"][0]["id"].as_str().unwrap();
+    let mut program = desk.process("sleep");
+    let mut program = program.arg("600").current_dir(&clone).spawn().unwrap();
+    let (colony, here) = (program_path(), desk.root.clone());
+    for (number, away) in ["setsid -f", "setsid -f sh -c '\"$@\"; :' sh", "sh -c '\"$@\" &' sh"]
+        .into_iter()
+        .enumerate()
+    {
+        let answer = desk.outside().join(format!("answer-{number}"));
+        let inner = format!(
+            "sleep 1; cd '{}'; '{}' --json clones setup ada --approve {id} >'{2}.new'; mv '{2}.new' '{2}'",
+            here.display(),
+            colony.display(),
+            answer.display()
+        );
+        let script = desk.outside().join(format!("script-{number}"));
+        fs::write(&script, inner).unwrap();
+        let mut shell = desk.process("sh");
+        let line = format!("{away} sh '{}'", script.display());
+        assert!(shell.args(["-c", &line]).current_dir("/").status().unwrap().success());
+        eventually("an answer", || answer.exists());
+        let said: Value = serde_json::from_slice(&fs::read(&answer).unwrap()).unwrap();
+        assert_eq!(said["code"], "approval-refused", "{away}: {said:#}");
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
 }
