@@ -117,7 +117,8 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     let memory = Memory::of(session)?;
     let now = session.world.now();
     let note = escape::patch(&note.trim().replace("\r\n", "\n"));
-    let text = secrets::redacted(&redact_logins(&note)).into_owned();
+    let plain = secrets::without_values_of(&redact_logins(&note), &session.world.variables);
+    let text = secrets::redacted(&plain).into_owned();
     if text.is_empty() {
         return Err(Error::new(Code::InvalidValue, "a note cannot be empty").unchanged());
     }
