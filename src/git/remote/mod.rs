@@ -199,7 +199,28 @@ impl<'a> Remote<'a> {
             (Direction::Push, Some(file)) => drop(git.keep_open(file)?),
             (Direction::Push, None) => {}
         }
+        self.hide_login(&mut git, direction, url);
         Network::new(self.world, git, Some(url))
+    }
+
+    /// Keeps the login of a configured URL out of the arguments of git's own children, which every user of the machine
+    /// may see: git learns it from a credential helper, and another URL from a rule of this command. With several
+    /// URLs for a push, each may have a login of its own; these are left to git.
+    fn hide_login(&self, git: &mut Git, direction: Direction, url: &RemoteUrl) {
+        let values = |name: &str| self.repo.config_values(&format!("remote.{}.{name}", self.name));
+        let of_push = if direction == Direction::Push { values("pushurl") } else { Vec::new() };
+        let has_push_url = !of_push.is_empty();
+        let configured = if has_push_url { of_push } else { values("url") };
+        let (Some(login), [configured]) = (url.web_login(), &configured[..]) else {
+            return;
+        };
+        credentials::pass_login(git, &login);
+        let plain = url.without_credentials();
+        git.config(&format!("url.{plain}.insteadOf"), configured);
+        // A rule of the user for pushes alone would win.
+        if direction == Direction::Push && !has_push_url {
+            git.config(&format!("url.{plain}.pushInsteadOf"), configured);
+        }
     }
 }
 

@@ -126,6 +126,10 @@ fn credentials_in_a_clone_url_are_neither_shown_nor_stored() {
         let words = said(&output);
         assert!(!words.contains("s3cret"), "{args:?} {words}");
         assert_eq!(output.status.success(), works, "{args:?} {words}");
+        // Nor is it in the arguments of any process but those that the user typed.
+        let traced = fs::read_to_string(desk.sandbox.outside().join("execve")).unwrap_or_default();
+        let with_it = traced.lines().filter(|line| line.contains("s3cret")).count();
+        assert_eq!(with_it, usize::from(args.contains(&&url[..])), "{args:?} {traced}");
     }
     // What git hands to the user's own helper is between these two: that is not below here.
     let shared = desk.sandbox.outside().join("home/.local/share/git-colony");
