@@ -17,6 +17,7 @@ use super::{Face, Run, Stop, typed_path};
 /// Commits everything that is tracked, and everything untracked that is not ignored, on the current
 /// branch. Commit hooks do not run: a checkpoint keeps all files, finished or not.
 /// Left out, and listed: untracked files over 100 MiB, likely secrets, nested repositories.
+/// More than 2,000 untracked files are refused.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
@@ -35,6 +36,9 @@ pub(super) struct Args {
     /// Keep the state privately if it has changed since the last checkpoint; never wait for a lock
     #[arg(long, conflicts_with_all = ["label", "off_branch"])]
     auto: bool,
+    /// Include untracked files however many they are (default: up to colony.maxNewFiles)
+    #[arg(long, conflicts_with = "auto")]
+    all_untracked: bool,
     /// Include untracked files of any size
     #[arg(long, conflicts_with = "auto")]
     allow_large: bool,
@@ -66,6 +70,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             large: args.allow_large,
             secrets: secrets.collect::<Result<_, Error>>()?,
             unignored: args.include_unignored,
+            untracked: args.all_untracked,
         },
     };
     face.answer(&checkpoint::create(&session, &request)?)

@@ -206,7 +206,8 @@ codes! {
     NestedRepository = "nested-repository-in-the-way",
     /// The name and e-mail for commits and tags are unknown.
     IdentityUnknown = "identity-unknown",
-    /// There are more new files than `colony.maxNewFiles` allows in an automatic checkpoint.
+    /// There are more new files than `colony.maxNewFiles` allows in a checkpoint, or `status.showUntrackedFiles` hides
+    /// them.
     TooManyNewFiles = "too-many-new-files",
     /// The page does not exist, or its name matches more than one.
     PageNotFound = "page-not-found",

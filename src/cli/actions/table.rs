@@ -77,6 +77,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     ),
                     told("Leave branch, index and HEAD as they are", same("off_branch")),
                     same("allow_large"),
+                    same("all_untracked"),
                 ],
             ),
         ),

@@ -199,5 +199,5 @@ pub(in crate::design) fn refuse_flood(session: &Session, kept: &Kept) -> Result<
             kept.new_files
         ),
     )
-    .hint("add generated files to .gitignore, or run 'git colony checkpoint' by hand"))
+    .hint("git colony checkpoint --all-untracked   # or list them in .gitignore"))
 }

@@ -53,6 +53,8 @@ pub struct Allowances {
     pub secrets: Vec<RepoPath>,
     /// Include the paths that a restore un-ignored.
     pub unignored: bool,
+    /// Include untracked files however many they are, and whatever git shows of them.
+    pub untracked: bool,
 }
 
 /// The untracked paths of a scan, sorted into those that are kept and those that are not.

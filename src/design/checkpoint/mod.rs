@@ -10,6 +10,7 @@ pub mod damaged_checkpoint;
 mod deleted_names;
 pub mod dropped_commits;
 pub mod left_out;
+mod new_file_limit;
 pub mod published_checkpoints;
 pub mod published_secrets;
 pub mod retention;
@@ -189,7 +190,11 @@ fn look(
     unignored: &[RepoPath],
 ) -> Result<(Kept, MovedLines)> {
     let unstorable = Unstorable::NameUnreadable;
-    let mut kept = Kept::look(session, &request.allowances, unstorable, unignored)?;
+    let scan = session.repo.scan(&session.world)?;
+    if !request.allowances.untracked {
+        new_file_limit::require(session, &scan)?;
+    }
+    let mut kept = Kept::of(session, scan, &request.allowances, unstorable, unignored)?;
     if request.off_branch {
         return Ok((kept, MovedLines::default()));
     }

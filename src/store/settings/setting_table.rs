@@ -76,11 +76,11 @@ pub const TABLE: &[Setting] = &[
     Setting {
         key: "colony.maxNewFiles",
         variable: "COLONY_MAX_NEW_FILES",
-        flag: None,
+        flag: Some("--all-untracked"),
         kind: Kind::Number,
         set_by: SetBy::Repository,
         default: "2000",
-        help: "an automatic checkpoint with more new files than this is refused",
+        help: "a checkpoint with more new files than this is refused",
     },
     Setting {
         key: "colony.keepDays",

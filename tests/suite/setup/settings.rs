@@ -195,13 +195,13 @@ fn no_file_of_the_repository_stops_a_command() {
 #[test]
 fn a_repository_may_limit_new_files() {
     let sandbox = Sandbox::new();
-    sandbox.write(".colony/colony.toml", "maxNewFileSize = \"1k\"\nmaxNewFiles = 2\n");
+    sandbox.write(".colony/colony.toml", "maxNewFileSize = \"1k\"\nmaxNewFiles = 3\n");
     sandbox.write("large.bin", "x".repeat(1025));
     sandbox.write("small.bin", "x".repeat(1024));
     let kept = sandbox.json(&["checkpoint", "-m", "limited"]);
     assert_eq!(kept["left_out"][0]["path"], "large.bin");
     assert_eq!(kept["left_out"].as_array().unwrap().len(), 1);
-    for name in ["1", "2", "3"] {
+    for name in ["1", "2", "3", "4"] {
         sandbox.write(name, name);
     }
     assert_eq!(sandbox.error(&["checkpoint", "--auto"]), "too-many-new-files");
