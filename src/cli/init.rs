@@ -139,8 +139,7 @@ impl Answer for InitReport {
         if self.op.is_some() && self.migrated_to_lfs {
             lines.push("to undo the rewriting: git colony undo".to_owned());
         } else if self.op.is_some() {
-            let forced = if self.pushed { " --force" } else { "" };
-            lines.push(format!("to undo the commit: git colony undo{forced}"));
+            lines.push("to undo the commit: git colony undo".to_owned());
             if !self.set_up.is_empty() {
                 lines.push("to undo the rest: git colony deinit".to_owned());
             }
