@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::design::merge::conflicts::{self, ConflictKind};
 use crate::git::merge::merge_tree::{Pair, Preview};
@@ -15,11 +15,9 @@ use crate::store::Session;
 use crate::store::cache::Cache;
 use crate::store::refs::ref_names;
 
+use super::clash_cache::{self, Known, KnownClashes, pair};
 use super::fork_problem::ForkProblem;
 use super::forks::{self, Fork, MergeOutcome};
-
-/// The name and format of the cache; another format is another file.
-const CACHE: &str = "clashes-1.json";
 
 /// Two forks that do not merge cleanly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,13 +45,6 @@ pub struct Matrix {
     pub merge_order: Vec<String>,
 }
 
-/// The cached result for one pair of commits.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Known {
-    paths: Vec<RepoPath>,
-    binary: bool,
-}
-
 /// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store;
 /// the results are cached by the two tips.
 pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
@@ -66,40 +57,29 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
             fork.problem.is_none() && into.is_none_or(|into| into.outcome != MergeOutcome::UpToDate)
         })
         .collect();
-    let mut pairs = Vec::new();
-    for (at, a) in open.iter().enumerate() {
-        let others = open.iter().skip(at + 1);
-        pairs.extend(others.map(|b| (*a, *b)).filter(|(a, b)| a.head_sha != b.head_sha));
-    }
-    let cache = Cache::of(repo, CACHE);
-    let old: BTreeMap<String, Known> = cache.read();
-    let mut known = BTreeMap::new();
-    let mut questions = Vec::new();
-    for (a, b) in &pairs {
-        let key = key(a.head_sha, b.head_sha);
-        match old.get(&key) {
-            Some(found) => drop(known.insert(key, found.clone())),
-            None => questions.push((key, (a.head_sha, b.head_sha))),
-        }
-    }
-    questions.sort();
-    questions.dedup();
+    let cache = Cache::of(repo, clash_cache::NAME);
+    let old = KnownClashes::read(&cache);
+    let tips = open.iter().map(|fork| fork.head_sha).collect();
+    let mut known = KnownClashes::of_tips(tips, &old);
+    let questions: BTreeSet<_> = pairs(&open)
+        .map(|(a, b)| pair(a.head_sha, b.head_sha))
+        .filter(|pair| !old.knows(pair))
+        .collect();
     let mut problems = BTreeMap::new();
-    for (key, clash) in ask(session, questions)? {
+    for (pair, clash) in ask(session, questions)? {
         match ForkProblem::or(clash)? {
-            Ok(clash) => drop(known.insert(key, clash)),
-            Err(problem) => drop(problems.insert(key, problem)),
+            Ok(clash) => known.add(pair, clash),
+            Err(problem) => {
+                known.add_unknown(pair);
+                problems.insert(pair, problem);
+            }
         }
     }
-    // With no results, before or now, nothing is written.
-    if !(old.is_empty() && known.is_empty()) {
-        cache.write(&known);
-    }
+    known.write(&cache, &old);
     let mut found = Matrix::default();
-    for (a, b) in pairs {
-        let key = key(a.head_sha, b.head_sha);
-        let clash = known.get(&key).filter(|clash| !clash.paths.is_empty());
-        let problem = problems.get(&key).cloned();
+    for (a, b) in pairs(&open) {
+        let pair = pair(a.head_sha, b.head_sha);
+        let (clash, problem) = (known.clash(&pair), problems.get(&pair).cloned());
         if clash.is_none() && problem.is_none() {
             continue;
         }
@@ -115,22 +95,29 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     Ok(found)
 }
 
-fn key(a: Oid, b: Oid) -> String {
-    format!("{} {}", a.min(b), a.max(b))
+/// Lists the pairs of forks with different tips.
+fn pairs<'a>(open: &'a [&'a Fork]) -> impl Iterator<Item = (&'a Fork, &'a Fork)> {
+    let all = open.iter().enumerate().flat_map(|(at, a)| {
+        let others = open.iter().skip(at + 1);
+        others.map(|b| (*a, *b))
+    });
+    all.filter(|(a, b)| a.head_sha != b.head_sha)
 }
 
-/// Merges pairs that have a common ancestor; without one, a pair does not count as a clash.
+/// Merges pairs that have a common ancestor; without one, a pair does not count as a clash, nor where one contains the
+/// other.
 fn ask(
     session: &Session,
-    questions: Vec<(String, (Oid, Oid))>,
-) -> Result<Vec<(String, Result<Known>)>> {
+    questions: BTreeSet<(Oid, Oid)>,
+) -> Result<Vec<((Oid, Oid), Result<Known>)>> {
     let repo = &session.repo;
-    let (keys, pairs): (Vec<_>, Vec<_>) = questions.into_iter().unzip();
+    let pairs: Vec<_> = questions.into_iter().collect();
     let bases = repo.merge_bases_of(&pairs)?;
     let (mut related, mut asked) = (Vec::new(), Vec::new());
-    for ((key, (ours, theirs)), bases) in keys.into_iter().zip(pairs).zip(bases) {
-        if !bases.is_empty() {
-            related.push(key);
+    for ((ours, theirs), bases) in pairs.into_iter().zip(bases) {
+        let is_contained = bases.contains(&ours) || bases.contains(&theirs);
+        if !bases.is_empty() && !is_contained {
+            related.push((ours, theirs));
             asked.push(Pair { bases, is_base_given: false, ours, theirs });
         }
     }

@@ -1,5 +1,6 @@
 //! Creates forks.
 
+mod clash_cache;
 pub mod clashes;
 pub mod fork_delete;
 pub mod fork_problem;

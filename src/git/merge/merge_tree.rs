@@ -144,8 +144,16 @@ impl Repo {
     pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Result<Preview>>> {
         let mut merges = self.certain_merges(world);
         let mut open = Vec::new();
-        let mut found = Vec::new();
-        for pair in pairs {
+        let mut found: Vec<Option<Result<Preview>>> = pairs.iter().map(|_| None).collect();
+        // The changes since one base are enough to keep: with all of them, forks that build on each other would take
+        // memory by the square of their number.
+        let mut order: Vec<_> = pairs.iter().enumerate().collect();
+        order.sort_by_key(|(_, pair)| &pair.bases);
+        let mut last = None;
+        for (at, pair) in order {
+            if last.replace(&pair.bases) != Some(&pair.bases) {
+                merges.forget();
+            }
             let sides = (pair.ours, pair.theirs);
             let known = merges.commits(&pair.bases, sides);
             let known = match (known, pair.bases.first()) {
@@ -155,11 +163,14 @@ impl Repo {
                 }
                 (None, _) => self.require_mergeable(sides.0, sides.1).err().map(Err),
             };
-            if known.is_none() {
-                open.push(sides);
+            match (known, found.get_mut(at)) {
+                (Some(known), Some(place)) => *place = Some(known),
+                _ => open.push((at, sides)),
             }
-            found.push(known);
         }
+        // In the order of the pairs.
+        open.sort_by_key(|(at, _)| *at);
+        let open: Vec<_> = open.into_iter().map(|(_, sides)| sides).collect();
         let mut asked = self.preview_merges(world, &open)?.into_iter();
         let mut all = Vec::new();
         for known in found {

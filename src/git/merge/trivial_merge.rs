@@ -141,6 +141,11 @@ impl CertainMerges<'_> {
         Some(certain)
     }
 
+    /// Drops the comparisons so far.
+    pub(super) fn forget(&mut self) {
+        self.changes.clear();
+    }
+
     /// Compares both sides with their base, one on another thread.
     fn compare_at_once(&mut self, base: Oid, sides: [Oid; 2]) {
         if !self.is_plain || sides.iter().any(|side| self.changes.contains_key(&(base, *side))) {

@@ -63,7 +63,7 @@ fn the_fleet_says_when_each_made_its_newest_checkpoint() {
 #[test]
 fn the_fleet_remembers_clashing_forks_and_writes_nothing_else() {
     let desk = Sandbox::new();
-    let cache = desk.path(".git/colony/cache/clashes-1.json");
+    let cache = desk.path(".git/colony/cache/clashes-2.json");
     desk.colony(&["fleet"]);
     assert!(!desk.path(".git/colony").exists(), "nothing has begun");
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));

@@ -342,7 +342,7 @@ fn forks_that_clash_are_told_with_an_order_to_merge_them_in() {
     let order = ["fork/dan", "fork/ada", "fork/bob", "fork/cleo"];
     assert_eq!(answer["merge_order"], json!(order));
     assert_eq!(sandbox.git(&["count-objects", "-v"]), objects);
-    let cache = sandbox.path(".git/colony/cache/clashes-1.json");
+    let cache = sandbox.path(".git/colony/cache/clashes-2.json");
     assert!(cache.exists());
     // What is cached is believed; what is broken or gone is found out again.
     for broken in [&b"{"[..], b"", b"[]"] {
