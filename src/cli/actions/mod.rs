@@ -8,12 +8,14 @@
 mod command_line;
 mod input_schema;
 mod table;
+mod typed_arguments;
 
 use serde_json::{Map, Value};
 
 pub(super) use command_line::{command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use table::{ACTIONS, find};
+pub(super) use typed_arguments::typed_arguments;
 
 /// One action.
 #[derive(Clone, Debug)]

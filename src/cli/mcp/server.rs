@@ -96,10 +96,12 @@ impl Server {
     fn try_act(
         &self,
         action: &'static Action,
-        mut arguments: Map<String, Value>,
+        mut given: Map<String, Value>,
         own: Own,
     ) -> Result<Answered> {
-        let preview = tools::take_preview(action, &mut arguments, &self.options);
+        let preview = tools::take_preview(action, &mut given, &self.options);
+        // Before anything is decided by them: a text may hold the 'true' that destroys.
+        let mut arguments = actions::typed_arguments(&self.grammar, action, &given)?;
         confine::confine(&self.place, action, &mut arguments)?;
         self.fit_context(action, &mut arguments);
         let line = actions::command_line(&self.grammar, action, &arguments)?;

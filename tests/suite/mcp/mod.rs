@@ -1,6 +1,7 @@
 //! The actions of agents: by `git colony call`, and by the MCP server.
 
 mod answer_texts;
+mod arguments;
 mod cargo;
 mod client;
 mod clones;
