@@ -124,7 +124,7 @@ fn type_of(schema: &Value) -> &str {
     schema.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns what a schema wants, in words.
+/// Returns what a schema wants, as text.
 fn wanted(schema: &Value) -> String {
     let choices = schema.get("enum").and_then(Value::as_array);
     if let Some(choices) = choices {

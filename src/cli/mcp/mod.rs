@@ -10,6 +10,7 @@ mod calls;
 mod confine;
 mod handler;
 mod lines;
+mod messages;
 mod pace;
 mod previews;
 mod resources;
