@@ -360,6 +360,17 @@ fn the_list_of_tools_is_short_enough() {
 }
 
 #[test]
+fn json_is_one_line_where_no_terminal_reads_it() {
+    let sandbox = Sandbox::new();
+    for args in [&["--json", "status"][..], &["call", "get_repo_state"], &["call", "none"]] {
+        let output = sandbox.program().args(args).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(answer(&text)["ok"].is_boolean() && !text.contains("\": "), "{text}");
+    }
+}
+
+#[test]
 fn an_unknown_method_is_answered_by_a_sentence() {
     let sandbox = Sandbox::new();
     let ask = json!({ "jsonrpc": "2.0", "id": "odd", "method": "tools/nosuch" });
