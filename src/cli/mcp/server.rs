@@ -194,7 +194,9 @@ impl Server {
         arguments: &Map<String, Value>,
         answered: Answered,
     ) -> CallToolResult {
-        let mut text = AnswerText::new(tool, arguments, &answered);
+        let action = actions::find(tool);
+        let worded = |text: &str| actions::in_calls(&self.grammar, action, text);
+        let mut text = AnswerText::new(tool, arguments, &answered, &worded);
         let nonce = self.place.world.nonce8();
         self.kept().rests.fit(&mut text, self.budget(), &nonce);
         self.worded(text, Some(answered))

@@ -114,6 +114,18 @@ fn content_cannot_imitate_the_end_of_the_lines() {
 }
 
 #[test]
+fn hints_name_tools_and_their_arguments() {
+    let sandbox = Sandbox::new();
+    let mut server = Server::start_texts(&sandbox, &[]);
+    let (missing, _) = server.texts("show_checkpoint", &json!({ "checkpoint_id": "none" }));
+    assert_eq!(missing["hint"], "list_checkpoints", "{missing:#}");
+    let (unmapped, _) = server.texts("search", &json!({ "query": "words" }));
+    assert!(!unmapped.to_string().contains("git colony map"), "{unmapped:#}");
+    let (wrong, _) = server.texts("git_log", &json!({ "max_commits": "all" }));
+    assert_eq!(wrong["hint"], "the schema of git_log", "{wrong:#}");
+}
+
+#[test]
 fn a_preview_says_that_nothing_was_done() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "start"]);

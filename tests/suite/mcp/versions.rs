@@ -29,7 +29,7 @@ fn a_session(offered: &str, agreed: &str) {
     let failed = client.call("show_checkpoint", &missing);
     assert_eq!(failed["isError"], true);
     assert_eq!(head(&failed)["code"], "checkpoint-not-found");
-    assert_eq!(head(&failed)["hint"], "git colony checkpoints");
+    assert_eq!(head(&failed)["hint"], "list_checkpoints");
 
     let odd = client.call("get_repo_state", &json!({ "odd": 1 }));
     assert_eq!((&odd["isError"], &head(&odd)["code"]), (&json!(true), &json!("usage")));
