@@ -143,6 +143,10 @@ mod tests {
             told("git colony checkpoints show 'two words'; or: git colony ops -n 3"),
             "show_checkpoint {\"checkpoint_id\":\"two words\"}; or: list_operations {\"limit\":3}"
         );
+        assert_eq!(
+            told("git colony --json checkpoints show -- one   # the most similar label"),
+            "show_checkpoint {\"checkpoint_id\":\"one\"}   # the most similar label"
+        );
         assert_eq!(told("git colony call undo --schema"), "the schema of undo");
         assert_eq!(told("git colony deinit"), "git colony deinit");
         assert_eq!(told("git colony checkpoints show 'a"), "git colony checkpoints show 'a");

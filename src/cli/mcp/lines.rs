@@ -162,8 +162,9 @@ impl Reader {
         match self.open.take(&line.head) {
             Taken::Line => self.handle.block_on(self.lines.write_all(&line.head)),
             Taken::Batch(messages) => {
-                let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
-                self.handle.block_on(self.lines.write_all(lines.as_bytes()))
+                let lines: Vec<_> = messages.iter().map(Value::to_string).collect();
+                let text = lines.join("\n") + "\n";
+                self.handle.block_on(self.lines.write_all(text.as_bytes()))
             }
             Taken::Refused(refusal) => {
                 self.refuse(&refusal.unwrap_or_else(|| messages::not_json(&line.id())))

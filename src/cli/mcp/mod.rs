@@ -158,6 +158,8 @@ fn keep_to_repository(place: &mut Place) -> Result<(), Error> {
         }
     }
     place.keep_to(&directory);
+    // Hints are about the place of the server, wherever the shell stands that started its client.
+    place.world.variables.insert("PWD".into(), directory.clone().into());
     place.world.cwd = directory;
     if let Ok(checkout) = Checkout::find(&place.world) {
         place.keep_to(&checkout.root);

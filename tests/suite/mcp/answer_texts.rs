@@ -116,7 +116,9 @@ fn content_cannot_imitate_the_end_of_the_lines() {
 #[test]
 fn hints_name_tools_and_their_arguments() {
     let sandbox = Sandbox::new();
-    let mut server = Server::start_texts(&sandbox, &[]);
+    // A client may be started by a shell that stands elsewhere.
+    let view = sandbox.with("PWD", sandbox.outside());
+    let mut server = Server::start_texts(&view, &[]);
     let (missing, _) = server.texts("show_checkpoint", &json!({ "checkpoint_id": "none" }));
     assert_eq!(missing["hint"], "list_checkpoints", "{missing:#}");
     let (unmapped, _) = server.texts("search", &json!({ "query": "words" }));

@@ -141,7 +141,8 @@ fn of_table(objects: &[&Map<String, Value>], indent: &str, lines: &mut Vec<Strin
     }
 }
 
-fn pairs<'a>(members: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+/// Returns members as one line.
+pub(super) fn pairs<'a>(members: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
     let pairs: Vec<_> =
         members.map(|(name, value)| format!("{}={}", escape::line(name), cell(value))).collect();
     pairs.join(" ")

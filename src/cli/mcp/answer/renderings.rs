@@ -40,6 +40,8 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&["query_log", "git_log", "show_log"], "commits", Rendering::Items(commits)),
     (&["get_page"], "pages", Rendering::Items(pages)),
     (&["diff_design", "diff_against_checkpoint"], "entries", Rendering::Items(changed_paths)),
+    (&["fleet"], "agents", Rendering::Items(fleet_rows)),
+    (&["list_operations"], "ops", Rendering::Items(operations)),
     (&["list_checkpoints", "get_repo_state"], "checkpoints", Rendering::Items(checkpoints)),
 ];
 
@@ -168,6 +170,47 @@ fn checkpoints(items: &[&Item]) -> Vec<String> {
         let rationale = text(item, "rationale");
         let why = if rationale.is_empty() { rationale } else { format!(" ({rationale})") };
         format!("{id} {author} {branch}: {label}{why}")
+    };
+    items.iter().map(line).collect()
+}
+
+/// Returns a line for each operation, the newest first: the oldest may be cut.
+fn operations(items: &[&Item]) -> Vec<String> {
+    let line = |item: &&Item| {
+        let (op, kind, summary) = (text(item, "op"), text(item, "kind"), text(item, "summary"));
+        let is_undone = item.get("undone") == Some(&true.into());
+        let undone = if is_undone { ", undone" } else { "" };
+        format!("{op} {} {kind}: {summary}{undone}", text(item, "created_at"))
+    };
+    items.iter().rev().map(line).collect()
+}
+
+/// Returns a line for each agent or fork: its work, how it would merge, and what else there is to say.
+fn fleet_rows(items: &[&Item]) -> Vec<String> {
+    const TOLD: [&str; 7] = ["agent", "fork", "work", "state", "commits", "files", "into"];
+    let line = |item: &&Item| {
+        let names = [text(item, "agent"), text(item, "fork")];
+        let count = |name| number(item, name).unwrap_or_default();
+        let into = item.get("into").and_then(Value::as_object);
+        let merge = into.map_or_else(String::new, |into| {
+            let paths = text(into, "paths");
+            format!("; into {}: {} {paths}", text(into, "branch"), text(into, "outcome"))
+        });
+        let others = item.iter().filter(|(name, value)| {
+            !TOLD.contains(&name.as_str())
+                && !plain_lines::is_empty(value)
+                && **value != Value::Bool(false)
+        });
+        format!(
+            "{}: {}, {}, {} commits of {} files{}; {}",
+            names.join(" ").trim(),
+            text(item, "work"),
+            text(item, "state"),
+            count("commits"),
+            count("files"),
+            merge.trim_end_matches(" []"),
+            plain_lines::pairs(others)
+        )
     };
     items.iter().map(line).collect()
 }
