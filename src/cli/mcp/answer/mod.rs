@@ -106,7 +106,10 @@ impl AnswerText {
             let (mark, text) = HEAD_MARK;
             self.head.insert(mark.to_owned(), text.into());
         }
-        self.head.insert(name.to_owned(), plain_lines::without_nothing(value, &shown));
+        let value = plain_lines::without_nothing(&without_zeros(value), &shown);
+        if !plain_lines::is_empty(&value) {
+            self.head.insert(name.to_owned(), value);
+        }
     }
 
     /// Joins the sections, the longest last: it is what may be cut.
@@ -117,6 +120,16 @@ impl AnswerText {
             self.lines.push(format!("{}:", escape::line(name)));
             self.lines.extend(lines.iter().map(|line| escape::patch(line)));
         }
+    }
+}
+
+/// Returns an object of counts without those that are zero; every other value as it is.
+fn without_zeros(value: &Value) -> Value {
+    match value {
+        Value::Object(counts) if counts.values().all(Value::is_number) => {
+            counts.clone().into_iter().filter(|(_, count)| count.as_f64() != Some(0.0)).collect()
+        }
+        other => other.clone(),
     }
 }
 

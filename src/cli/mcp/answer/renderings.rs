@@ -8,6 +8,9 @@ use super::plain_lines::{self, cell};
 /// How many characters of an id are shown in a line; a prefix names it as well.
 const ID_CHARACTERS: usize = 8;
 
+/// How many characters of the id of a page are shown in a list.
+const PAGE_ID_CHARACTERS: usize = 12;
+
 /// How many characters of a time are shown in a line: its day.
 const DAY_CHARACTERS: usize = 10;
 
@@ -32,6 +35,8 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&[], "trace", OMITTED),
     (&[], "untouched", OMITTED),
     (&[], "result_count", OMITTED),
+    (&[], "repositories_considered", OMITTED),
+    (&[], "repositories_queried", OMITTED),
     (&["search", "context"], "stale_scopes", OMITTED),
     (&["context"], "parts", OMITTED),
     (&["search"], "hits", Rendering::Items(passages)),
@@ -39,6 +44,7 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&["query_file"], "files", Rendering::Items(files)),
     (&["query_log", "git_log", "show_log"], "commits", Rendering::Items(commits)),
     (&["get_page"], "pages", Rendering::Items(pages)),
+    (&["list_stored_pages", "get_pages_for_scope"], "pages", Rendering::Items(page_rows)),
     (&["diff_design", "diff_against_checkpoint"], "entries", Rendering::Items(changed_paths)),
     (&["fleet"], "agents", Rendering::Items(fleet_rows)),
     (&["list_operations"], "ops", Rendering::Items(operations)),
@@ -89,7 +95,7 @@ fn found_lines(items: &[&Item]) -> Vec<String> {
         let path = format!("{}{}", repository(items, item), text(item, "path"));
         let is_new = last.as_ref() != Some(&path);
         let place = if is_new { path.as_str() } else { "" };
-        let line = format!("{place}{number} {}", text(item, "line_text"));
+        let line = format!("{place}{number} {}", text(item, "line_text").trim_start());
         last = Some(path);
         line
     };
@@ -139,13 +145,38 @@ fn pages(items: &[&Item]) -> Vec<String> {
         }
         let records = page.get("records").and_then(Value::as_array);
         for record in records.into_iter().flatten().filter_map(Value::as_object) {
-            let part = number(record, "part").map_or_else(String::new, |n| format!(" part {n}"));
-            lines.push(format!("{}{part}:", text(record, "path")));
+            lines.push(record_name(record) + ":");
             let content = record.get("text").and_then(Value::as_str).unwrap_or_default();
             lines.extend(numbered(content, number(record, "start_line")));
         }
     }
     lines
+}
+
+/// Returns a line for each page: the begin of its id, its size and its files.
+fn page_rows(items: &[&Item]) -> Vec<String> {
+    const FLAGS: [&str; 4] = ["pinned", "resident", "stale", "locked_until"];
+    let line = |item: &&Item| {
+        let is_set = |name: &str| {
+            let value = item.get(name).unwrap_or(&Value::Null);
+            !matches!(value, Value::Null | Value::Bool(false))
+        };
+        let flags = FLAGS.into_iter().filter(|name| is_set(name));
+        let set: String = flags.flat_map(|name| [", ", name]).collect();
+        let records = item.get("records").and_then(Value::as_array).into_iter().flatten();
+        let files: Vec<_> = records.filter_map(Value::as_object).map(record_name).collect();
+        let whole_id = text(item, "page_id");
+        let id = start(&whole_id, PAGE_ID_CHARACTERS);
+        format!("{id} {} tokens{set}: {}", text(item, "tokens"), files.join(", "))
+    };
+    items.iter().map(line).collect()
+}
+
+/// Returns the file of a record, and which part of it the record is.
+fn record_name(record: &Item) -> String {
+    let numbers = number(record, "part_number").zip(number(record, "part_count"));
+    let part = numbers.map_or_else(String::new, |(part, count)| format!(" part {part} of {count}"));
+    text(record, "path") + &part
 }
 
 /// Returns a line for each path that changed.
