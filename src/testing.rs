@@ -60,7 +60,7 @@ pub mod credentials {
 
 /// Its functions, by the name of their module.
 pub mod escape {
-    pub use crate::model::escape::line;
+    pub use crate::model::escape::{json, line};
 }
 
 /// Its functions, by the name of their module.

@@ -71,7 +71,8 @@ fn words(own: &Args, env: &mut Env) -> Result<(&'static Action, Vec<OsString>)> 
         Some(text) => object(action, text.as_bytes())?,
     };
     let grammar = super::grammar::built();
-    let line = actions::command_line(&grammar, action, &arguments)?;
+    let typed = actions::typed_arguments(&grammar, action, &arguments)?;
+    let line = actions::command_line(&grammar, action, &typed)?;
     // What only reads is the same in a dry run.
     let is_dry = own.dry_run && action.effect != actions::Effect::Reads;
     let line = if is_dry { line.dry() } else { line };

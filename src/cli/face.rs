@@ -10,10 +10,10 @@ use crate::model::error::Verdict;
 use crate::model::world::NamedRoot;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
-use crate::ui::answer::{Form, Outcome, Shown};
+use crate::ui::answer::{Form, Layout, Outcome, Shown};
 use crate::ui::sent::Sent;
 use crate::ui::theme::Palette;
-use crate::ui::{Answer, print_error};
+use crate::ui::{Answer, print_error, print_json_error};
 
 use super::look::{Look, Wanted};
 
@@ -124,7 +124,15 @@ impl Face<'_> {
 }
 
 pub(super) fn face_error(error: &Error, form: Form, palette: Palette, env: &mut Env) -> Exit {
-    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, palette, error) {
+    let printed = match form {
+        Form::Json => {
+            let is_person = env.world.stdout_is_terminal;
+            let layout = if is_person { Layout::Spread } else { Layout::Compact };
+            print_json_error(&mut env.stdout, layout, error)
+        }
+        Form::Text | Form::Quiet => print_error(&mut env.stderr, palette, error),
+    };
+    if let Err(error) = printed {
         return stream_failed(&error, env);
     }
     exit_of_error(error)

@@ -15,7 +15,7 @@ use crate::model::Error;
 use crate::model::interrupt::Interrupt;
 use crate::setup::hooks::payload::{MAX_BYTES, Payload, WorktreeEvent};
 use crate::setup::hooks::{Agent, HookName};
-use crate::ui::answer::{Form, Outcome};
+use crate::ui::answer::Outcome;
 use crate::ui::print_error;
 use crate::ui::theme::Palette;
 
@@ -80,9 +80,7 @@ fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome 
 
 /// Prints an error; the exit code says it as well.
 fn report(face: &mut Face<'_>, error: &Error) {
-    let env = &mut *face.env;
-    let (out, err) = (&mut env.stdout, &mut env.stderr);
-    drop(print_error(out, err, Form::Text, Palette::Plain, error));
+    drop(print_error(&mut face.env.stderr, Palette::Plain, error));
 }
 
 fn run_agent(face: &mut Face<'_>, agent: Agent) -> Outcome {

@@ -102,6 +102,15 @@ pub enum Form {
     Json,
 }
 
+/// How an object of JSON is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A member a line, for a person.
+    Spread,
+    /// One line, for a program: a model pays for each space.
+    Compact,
+}
+
 /// How an answer is written, and where it goes.
 #[derive(Clone, Debug)]
 pub struct Shown {
@@ -134,9 +143,13 @@ impl Shown {
                 if let Some(Value::String(hint)) = object.get_mut("hint") {
                     *hint = self.sent.hint(hint);
                 }
-                json(&object)
+                json(&object, self.layout())
             }
         }
+    }
+
+    fn layout(&self) -> Layout {
+        if self.on_terminal { Layout::Spread } else { Layout::Compact }
     }
 
     fn text(&self, answer: &impl Answer, now: &Moment) -> String {
@@ -171,23 +184,19 @@ impl Shown {
     }
 }
 
-/// Writes an error: with `--json` as the one answer on `out`, else for people on `err`.
-pub fn print_error(
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-    form: Form,
-    palette: Palette,
-    error: &Error,
-) -> io::Result<()> {
-    if form != Form::Json {
-        let message = Line(vec![Span::new(Role::Bad, "error: "), error.sentence().into()]);
-        let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
-        let hint = error.hint_text().map(hint_line);
-        for line in std::iter::once(message).chain(usage).chain(hint) {
-            writeln!(err, "{}", line.paint(palette))?;
-        }
-        return err.flush();
+/// Writes an error for people.
+pub fn print_error(err: &mut dyn Write, palette: Palette, error: &Error) -> io::Result<()> {
+    let message = Line(vec![Span::new(Role::Bad, "error: "), error.sentence().into()]);
+    let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
+    let hint = error.hint_text().map(hint_line);
+    for line in std::iter::once(message).chain(usage).chain(hint) {
+        writeln!(err, "{}", line.paint(palette))?;
     }
+    err.flush()
+}
+
+/// Writes an error for programs, as the one answer.
+pub fn print_json_error(out: &mut dyn Write, layout: Layout, error: &Error) -> io::Result<()> {
     let code = error.code().as_str();
     let answer = ErrorAnswer {
         ok: false,
@@ -198,7 +207,7 @@ pub fn print_error(
         hint: error.hint_text(),
         detail: error.details(),
     };
-    out.write_all(json(&answer)?.as_bytes())?;
+    out.write_all(json(&answer, layout)?.as_bytes())?;
     out.flush()
 }
 
@@ -225,7 +234,10 @@ fn usage(error: &Error) -> Vec<String> {
     told.collect()
 }
 
-fn json(object: &impl Serialize) -> io::Result<String> {
-    let text = serde_json::to_string_pretty(object)?;
+fn json(object: &impl Serialize, layout: Layout) -> io::Result<String> {
+    let text = match layout {
+        Layout::Spread => serde_json::to_string_pretty(object)?,
+        Layout::Compact => serde_json::to_string(object)?,
+    };
     Ok(escape::json(&text) + "\n")
 }

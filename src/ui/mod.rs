@@ -7,4 +7,4 @@ pub mod sent;
 pub mod text;
 pub mod theme;
 
-pub use answer::{Answer, print_error};
+pub use answer::{Answer, print_error, print_json_error};

@@ -1,7 +1,8 @@
 //! An action and its arguments as a command line.
 //!
 //! A value never becomes an option: values of options are joined to them by '=', positional ones follow '--'. Where
-//! a command has paths behind '--', a positional value before it that begins with '-' is refused.
+//! a command has paths behind '--', a positional value before it that begins with '-' is refused. The arguments have
+//! the types of the schema: `typed_arguments` comes first.
 
 use std::ffi::OsString;
 
@@ -47,7 +48,7 @@ impl CommandLine {
     }
 }
 
-/// Translates the arguments of an action; `grammar` is built.
+/// Translates the typed arguments of an action; `grammar` is built.
 pub(in crate::cli) fn command_line(
     grammar: &Command,
     action: &Action,

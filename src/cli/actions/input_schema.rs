@@ -51,7 +51,7 @@ fn object(command: &Command, all: &[Takes]) -> Map<String, Value> {
 }
 
 /// Returns a text in which the flags of the command have the names of their arguments.
-fn without_flags(command: &Command, all: &[Takes], text: Option<&Value>) -> String {
+pub(super) fn without_flags(command: &Command, all: &[Takes], text: Option<&Value>) -> String {
     let text = text.and_then(Value::as_str).unwrap_or_default().to_owned();
     all.iter().fold(text, |text, takes| match takes.how {
         How::As(id) | How::Text(id) | How::Number(id, _) => {
@@ -146,7 +146,7 @@ fn once(help: &str) -> String {
     REPEATED.iter().fold(help.to_owned(), without)
 }
 
-fn type_of(argument: &Arg) -> &'static str {
+pub(super) fn type_of(argument: &Arg) -> &'static str {
     let found = argument.get_value_parser().type_id();
     if found == TypeId::of::<f64>() {
         return "number";

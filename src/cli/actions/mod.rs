@@ -5,15 +5,19 @@
 //! and the help of the command is the only text about an argument. Only the arguments of the table can be
 //! given: a new flag of a command does not become a tool of agents by itself.
 
+mod as_call;
 mod command_line;
 mod input_schema;
 mod table;
+mod typed_arguments;
 
 use serde_json::{Map, Value};
 
+pub(super) use as_call::in_calls;
 pub(super) use command_line::{command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use table::{ACTIONS, find};
+pub(super) use typed_arguments::typed_arguments;
 
 /// One action.
 #[derive(Clone, Debug)]

@@ -816,7 +816,10 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     plain(same("question")),
                     plain(same("paths")),
                     told("All mapped files", same("all")),
-                    told("Default 16,384", as_arg("budget_tokens", "budget")),
+                    told(
+                        "Default: one answer of a tool, else 16,384",
+                        as_arg("budget_tokens", "budget"),
+                    ),
                     told("Print the files of this plan", same("plan")),
                     told("Of the plan", same("view")),
                     told("An outline in this share of the budget", same("skeleton")),

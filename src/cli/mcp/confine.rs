@@ -26,11 +26,11 @@ pub(super) fn confine(
     action: &Action,
     arguments: &mut Map<String, Value>,
 ) -> Result<()> {
-    if let Some(url) = text(arguments, "origin_url")? {
+    if let Some(url) = text(arguments, "origin_url") {
         RemoteUrl::parse(&url, Provenance::Repository, &place.world.cwd)?;
     }
     for (_, argument) in DIRECTORIES.iter().filter(|(name, _)| *name == action.name) {
-        if let Some(typed) = text(arguments, argument)? {
+        if let Some(typed) = text(arguments, argument) {
             let plain = directory(place, &typed)?;
             arguments.insert((*argument).to_owned(), plain.into());
         }
@@ -60,10 +60,6 @@ fn directory(place: &Place, typed: &str) -> Result<String> {
 }
 
 /// Returns an argument that is a text.
-fn text(arguments: &Map<String, Value>, name: &str) -> Result<Option<String>> {
-    match arguments.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Error::new(Code::Usage, format!("'{name}' is not a string"))),
-    }
+fn text(arguments: &Map<String, Value>, name: &str) -> Option<String> {
+    arguments.get(name).and_then(Value::as_str).map(str::to_owned)
 }

@@ -3,23 +3,21 @@
 //! A line that is too long is refused without being kept. When the input ends, calls that run get a moment to
 //! answer; then they are stopped, as by a signal.
 
-use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::pin::Pin;
 use std::sync::mpsc::{self, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::ServiceExt as _;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _, DuplexStream};
 
 use crate::env::Env;
 use crate::model::interrupt::Interrupt;
 
+use super::messages::{self, OpenRequests, Taken, is_id};
 use super::server::Server;
 
 /// The longest message: the longest arguments, twice.
@@ -85,7 +83,7 @@ async fn protocol(
     interrupt: Interrupt,
 ) {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
-    let open = Open::default();
+    let open = OpenRequests::default();
     let handle = tokio::runtime::Handle::current();
     let reader = Reader { lines: ours, output: output.clone(), open: open.clone(), handle };
     let started =
@@ -120,7 +118,7 @@ async fn signal(interrupt: &Interrupt) {
 struct Reader {
     lines: DuplexStream,
     output: SyncSender<Output>,
-    open: Open,
+    open: OpenRequests,
     handle: tokio::runtime::Handle,
 }
 
@@ -155,24 +153,26 @@ impl Reader {
         if line.is_too_long() {
             let most = MAX_LINE_BYTES / 1024 / 1024;
             let message = format!("the message is longer than {most} MiB");
-            return self.refuse(line, -32600, &message);
+            return self.refuse(&messages::too_long(&line.id(), &message));
         }
         // Answers that a client does not read would fill the memory.
         while self.open.count() >= MAX_OPEN {
             std::thread::sleep(POLL_INTERVAL);
         }
-        match self.open.note(&line.head) {
-            Noted::Message => self.handle.block_on(self.lines.write_all(&line.head)),
-            Noted::NotJson => self.refuse(line, -32700, "the line is not JSON"),
-            Noted::WrongId => {
-                self.refuse(line, -32600, "the id of a request is neither a string nor an integer")
+        match self.open.take(&line.head) {
+            Taken::Line => self.handle.block_on(self.lines.write_all(&line.head)),
+            Taken::Batch(messages) => {
+                let lines: Vec<_> = messages.iter().map(Value::to_string).collect();
+                let text = lines.join("\n") + "\n";
+                self.handle.block_on(self.lines.write_all(text.as_bytes()))
+            }
+            Taken::Refused(refusal) => {
+                self.refuse(&refusal.unwrap_or_else(|| messages::not_json(&line.id())))
             }
         }
     }
 
-    fn refuse(&self, line: &Line, code: i32, message: &str) -> io::Result<()> {
-        let error = json!({ "code": code, "message": message });
-        let refusal = json!({ "jsonrpc": "2.0", "id": line.id(), "error": error });
+    fn refuse(&self, refusal: &Value) -> io::Result<()> {
         let bytes = format!("{refusal}\n").into_bytes();
         self.output.send(Output::Bytes(bytes)).map_err(io::Error::other)
     }
@@ -184,75 +184,6 @@ impl Reader {
             std::thread::sleep(POLL_INTERVAL);
             waited += POLL_INTERVAL;
         }
-    }
-}
-
-/// The requests that have no answer yet.
-#[derive(Clone, Default)]
-struct Open(Arc<Mutex<HashSet<String>>>);
-
-/// The members that tell requests, answers and cancellations apart.
-#[derive(Default, Deserialize)]
-struct Message {
-    id: Option<Value>,
-    method: Option<String>,
-    params: Option<Canceled>,
-}
-
-#[derive(Deserialize)]
-struct Canceled {
-    #[serde(rename = "requestId")]
-    request: Option<Value>,
-}
-
-/// What a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noted {
-    /// A message, or nothing.
-    Message,
-    /// Not JSON.
-    NotJson,
-    /// A request that cannot be answered: no id is like its id.
-    WrongId,
-}
-
-/// Returns `true` for what the protocol takes for an id.
-fn is_id(id: &Value) -> bool {
-    id.is_string() || id.as_i64().is_some()
-}
-
-impl Open {
-    /// Notes a message in either direction. A canceled request is never answered.
-    fn note(&self, line: &[u8]) -> Noted {
-        if line.trim_ascii().is_empty() {
-            return Noted::Message;
-        }
-        let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return Noted::NotJson;
-        };
-        let message: Message = serde_json::from_value(message).unwrap_or_default();
-        // A panic elsewhere leaves the set valid.
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match (message.id, message.method.as_deref()) {
-            (Some(id), Some(_)) if !is_id(&id) => return Noted::WrongId,
-            (Some(id), Some(_)) => {
-                open.insert(id.to_string());
-            }
-            (Some(id), None) => {
-                open.remove(&id.to_string());
-            }
-            (None, Some("notifications/cancelled")) => {
-                if let Some(id) = message.params.and_then(|params| params.request) {
-                    open.remove(&id.to_string());
-                }
-            }
-            (None, _) => {}
-        }
-        Noted::Message
-    }
-
-    fn count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -304,7 +235,7 @@ impl Line {
 /// Hands what the protocol writes to the thread that owns standard output: one message at a time.
 struct Writer {
     output: SyncSender<Output>,
-    open: Open,
+    open: OpenRequests,
 }
 
 impl AsyncWrite for Writer {
@@ -313,11 +244,15 @@ impl AsyncWrite for Writer {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // A client that reads slowly stops the protocol, not the calls.
-        let sent = self.output.send(Output::Bytes(bytes.to_vec()));
-        for line in bytes.split(|byte| *byte == b'\n') {
-            self.open.note(line);
+        let mut written = Vec::with_capacity(bytes.len());
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            written.extend(self.open.answer(line).unwrap_or_default());
+            if line.ends_with(b"\n") && !written.is_empty() && !written.ends_with(b"\n") {
+                written.push(b'\n');
+            }
         }
+        // A client that reads slowly stops the protocol, not the calls.
+        let sent = self.output.send(Output::Bytes(written));
         Poll::Ready(sent.map(|()| bytes.len()).map_err(|_| io::ErrorKind::BrokenPipe.into()))
     }
 
@@ -332,6 +267,8 @@ impl AsyncWrite for Writer {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn id_of(before: &str, after: &str) -> Value {

@@ -4,13 +4,13 @@
 //! its own, on a thread of its own: its answer is what `--json` prints. Standard output carries the protocol and
 //! nothing else. Threads: this one writes, one reads, one runs the protocol, one runs each call.
 
-mod answers;
+mod answer;
 mod attend;
 mod calls;
 mod confine;
 mod handler;
 mod lines;
-mod model_text;
+mod messages;
 mod pace;
 mod previews;
 mod resources;
@@ -52,6 +52,9 @@ pub(super) struct Args {
     /// Do at once what would answer with a preview first
     #[arg(long, conflicts_with = "read_only")]
     trust: bool,
+    /// Also send each answer whole, as 'structuredContent', for programs that read it
+    #[arg(long)]
+    structured: bool,
     /// Offer the tools that run cargo, which runs code of the repository
     #[arg(long, conflicts_with = "read_only")]
     allow_cargo: bool,
@@ -62,9 +65,12 @@ pub(super) struct Args {
 
 /// What the command line says of the server.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct Options {
     read_only: bool,
     trust: bool,
+    /// Whether an answer is also sent as a structure.
+    structured: bool,
     /// Whether the user allows cargo.
     cargo: bool,
     only: Vec<Group>,
@@ -106,6 +112,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let options = Options {
         read_only: args.read_only,
         trust: args.trust,
+        structured: args.structured,
         cargo,
         only: args.only.clone(),
         bounds,
@@ -151,6 +158,8 @@ fn keep_to_repository(place: &mut Place) -> Result<(), Error> {
         }
     }
     place.keep_to(&directory);
+    // Hints are about the place of the server, wherever the shell stands that started its client.
+    place.world.variables.insert("PWD".into(), directory.clone().into());
     place.world.cwd = directory;
     if let Ok(checkout) = Checkout::find(&place.world) {
         place.keep_to(&checkout.root);

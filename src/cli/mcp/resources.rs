@@ -1,4 +1,5 @@
-//! Resources: checkpoints, decisions, scopes and pages, as the commands answer about each.
+//! Resources: checkpoints, decisions, scopes and pages, as the commands answer about each. Pages are listed scope by
+//! scope: no listing holds all of them at once.
 
 use std::ffi::OsString;
 
@@ -30,7 +31,7 @@ struct Kind {
     show: &'static [&'static str],
 }
 
-const KINDS: [Kind; 4] = [
+static KINDS: [Kind; 4] = [
     Kind {
         name: "checkpoint",
         list: &["checkpoints"],
@@ -57,7 +58,7 @@ const KINDS: [Kind; 4] = [
     },
     Kind {
         name: "page",
-        list: &["pages", "--limit=1000000"],
+        list: &["pages", "--no-records"],
         member: "pages",
         id: "page_id",
         title: "scope_id",
@@ -65,32 +66,55 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
+/// Resources that one command lists: all of a kind, or the pages of a scope.
+struct Source {
+    kind: &'static Kind,
+    scope: Option<String>,
+}
+
 /// Lists some resources, from where the cursor stands.
 pub(super) fn list(
     place: &Place,
     cursor: Option<&str>,
     own: &Own,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let (mut kind, mut from) = match cursor {
+    let sources = sources(place, own);
+    let (mut at, mut from) = match cursor {
         None => (0, 0),
-        Some(cursor) => {
-            position(cursor).ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?
-        }
+        Some(cursor) => position(cursor, &sources)
+            .ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?,
     };
     let mut found = Vec::new();
-    while let Some(one) = KINDS.get(kind) {
-        let items = one.items(place, own);
-        let some = items.iter().skip(from).take(PAGE - found.len());
-        found.extend(some.filter_map(|item| one.resource(item)));
+    while let Some(source) = sources.get(at) {
+        let items = source.items(place, own, from);
+        let some = items.iter().take(PAGE - found.len());
+        let listed = found.len();
+        found.extend(some.filter_map(|item| source.kind.resource(item)));
         if found.len() == PAGE {
-            from += PAGE;
+            from += PAGE - listed;
             break;
         }
-        (kind, from) = (kind + 1, 0);
+        (at, from) = (at + 1, 0);
     }
     let mut result = ListResourcesResult::with_all_items(found);
-    result.next_cursor = (kind < KINDS.len()).then(|| format!("{kind}:{from}"));
+    result.next_cursor = sources.get(at).map(|source| format!("{}:{from}", source.name()));
     Ok(result)
+}
+
+/// Returns all sources, in the order of the kinds.
+fn sources(place: &Place, own: &Own) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    for kind in &KINDS {
+        if kind.name != "page" {
+            sources.push(Source { kind, scope: None });
+            continue;
+        }
+        // The source before is that of the scopes.
+        let scopes = sources.last().map_or_else(Vec::new, |scopes| scopes.items(place, own, 0));
+        let ids = scopes.iter().filter_map(|item| item.get("scope_id")?.as_str());
+        sources.extend(ids.map(|id| Source { kind, scope: Some(id.to_owned()) }));
+    }
+    sources
 }
 
 /// Returns the shapes of the addresses.
@@ -121,16 +145,6 @@ pub(super) fn read(place: &Place, uri: &str, own: Own) -> Result<ReadResourceRes
 }
 
 impl Kind {
-    fn items(&self, place: &Place, own: &Own) -> Vec<Map<String, Value>> {
-        let words = self.list.iter().map(OsString::from).collect();
-        let own = Own { interrupt: own.interrupt.clone(), ..Own::default() };
-        let mut listed = place.run(words, None, own).object;
-        let Some(Value::Array(items)) = listed.remove(self.member) else {
-            return Vec::new();
-        };
-        items.into_iter().map(super::run_action::as_object).collect()
-    }
-
     fn resource(&self, item: &Map<String, Value>) -> Option<Resource> {
         let text = |member: &str| item.get(member).and_then(Value::as_str);
         let id = text(self.id)?;
@@ -141,9 +155,35 @@ impl Kind {
     }
 }
 
+impl Source {
+    /// Returns the items from a number on; of pages only some.
+    fn items(&self, place: &Place, own: &Own, from: usize) -> Vec<Map<String, Value>> {
+        let mut words: Vec<OsString> = self.kind.list.iter().map(OsString::from).collect();
+        let mut skipped = from;
+        if let Some(scope) = &self.scope {
+            let bounds = [format!("--scope={scope}"), format!("--offset={from}")];
+            words.extend(bounds.map(OsString::from));
+            words.push(format!("--limit={PAGE}").into());
+            skipped = 0;
+        }
+        let own = Own { interrupt: own.interrupt.clone(), ..Own::default() };
+        let mut listed = place.run(words, None, own).object;
+        let Some(Value::Array(items)) = listed.remove(self.kind.member) else {
+            return Vec::new();
+        };
+        items.into_iter().skip(skipped).map(super::run_action::as_object).collect()
+    }
+
+    /// Returns the name that a cursor has.
+    fn name(&self) -> String {
+        let scope = self.scope.iter().map(|scope| format!("/{}", key::encode(scope)));
+        self.kind.name.to_owned() + &scope.collect::<String>()
+    }
+}
+
 /// Reads a cursor.
-fn position(cursor: &str) -> Option<(usize, usize)> {
-    let (kind, from) = cursor.split_once(':')?;
-    let position = (kind.parse().ok()?, from.parse().ok()?);
-    (position.0 < KINDS.len()).then_some(position)
+fn position(cursor: &str, sources: &[Source]) -> Option<(usize, usize)> {
+    let (name, from) = cursor.rsplit_once(':')?;
+    let at = sources.iter().position(|source| source.name() == name)?;
+    Some((at, from.parse().ok()?))
 }

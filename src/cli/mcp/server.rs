@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::{CallToolResult, ContentBlock, ProtocolVersion, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
@@ -11,14 +11,16 @@ use crate::design::state_digest;
 use crate::flow::consent;
 use crate::model::{Code, Error, Result};
 
-use super::answers::Rests;
+use super::answer::{AnswerText, Rests};
 use super::attend::{attend, progress};
 use super::calls::Calls;
-use super::model_text::text_for_model;
 use super::previews::{Previews, Subject};
 use super::run_action::{Answered, Own, Place};
 use super::updates::Subscriptions;
 use super::{Options, confine, tools};
+
+/// What an answer has around the text of a context.
+const CONTEXT_FRAME_TOKENS: usize = 256;
 
 /// The server of one client.
 #[derive(Clone)]
@@ -62,18 +64,17 @@ impl Server {
         arguments: Map<String, Value>,
         context: &RequestContext<RoleServer>,
     ) -> Option<CallToolResult> {
-        let answered = if name == tools::CONTINUE {
-            self.go_on(&arguments)
-        } else {
-            let action =
-                actions::find(name).filter(|action| tools::is_offered(action, &self.options))?;
-            let called = match self.refuse_long(&arguments) {
-                Ok(()) => self.call(action, arguments, context).await,
-                Err(error) => Err(error),
-            };
-            called.unwrap_or_else(|error| Answered::of_error(&error))
+        if name == tools::CONTINUE {
+            return Some(self.go_on(&arguments));
+        }
+        let action =
+            actions::find(name).filter(|action| tools::is_offered(action, &self.options))?;
+        let called = match self.refuse_long(&arguments) {
+            Ok(()) => self.call(action, arguments.clone(), context).await,
+            Err(error) => Err(error),
         };
-        Some(self.result(name, &answered, context.protocol_version()))
+        let answered = called.unwrap_or_else(|error| Answered::of_error(&error));
+        Some(self.result(name, &arguments, answered))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -95,11 +96,14 @@ impl Server {
     fn try_act(
         &self,
         action: &'static Action,
-        mut arguments: Map<String, Value>,
+        mut given: Map<String, Value>,
         own: Own,
     ) -> Result<Answered> {
-        let preview = tools::take_preview(action, &mut arguments, &self.options);
+        let preview = tools::take_preview(action, &mut given, &self.options);
+        // Before anything is decided by them: a text may hold the 'true' that destroys.
+        let mut arguments = actions::typed_arguments(&self.grammar, action, &given)?;
         confine::confine(&self.place, action, &mut arguments)?;
+        self.fit_context(action, &mut arguments);
         let line = actions::command_line(&self.grammar, action, &arguments)?;
         let directory = self.place.state.as_ref().filter(|_| reads_state(action));
         let is_direct = self.options.trust || !self.needs_preview(action, &arguments)?;
@@ -138,6 +142,16 @@ impl Server {
         Ok(shown)
     }
 
+    /// Lets a context be what one answer holds, where nothing else says how long it is.
+    fn fit_context(&self, action: &Action, arguments: &mut Map<String, Value>) {
+        let has_other =
+            ["budget_tokens", "plan", "view"].iter().any(|it| arguments.contains_key(*it));
+        if action.name == "context" && !has_other {
+            let budget = self.budget().saturating_sub(CONTEXT_FRAME_TOKENS).max(1);
+            arguments.insert("budget_tokens".to_owned(), budget.into());
+        }
+    }
+
     /// Returns `true` if a preview comes first. What publishes needs none where a person has consented to it.
     fn needs_preview(&self, action: &Action, arguments: &Map<String, Value>) -> Result<bool> {
         if action.effect.destroys(arguments) || !action.effect.publishes(arguments) {
@@ -161,44 +175,45 @@ impl Server {
         Err(Error::new(Code::Usage, message))
     }
 
-    /// Tells the next part of an answer.
-    fn go_on(&self, arguments: &Map<String, Value>) -> Answered {
-        let token = arguments.get("continuation").and_then(Value::as_str);
+    /// Tells the next lines of an answer.
+    fn go_on(&self, arguments: &Map<String, Value>) -> CallToolResult {
         let nonce = self.place.world.nonce8();
-        let budget = self.budget();
-        let next = token.and_then(|token| self.kept().rests.go_on(token, budget, &nonce));
-        match next {
-            Some(object) => Answered { object, exit: 0, notes: Vec::new() },
-            None => Answered::of_error(&Error::new(
-                Code::AnswerGone,
-                "there is no rest of that continuation",
-            )),
+        let next = self.kept().rests.go_on(arguments, self.budget(), &nonce);
+        if let Some(text) = next {
+            return self.worded(text, None);
         }
+        let message = "there is no rest of that continuation";
+        let gone = Answered::of_error(&Error::new(Code::AnswerGone, message));
+        self.result(tools::CONTINUE, arguments, gone)
     }
 
-    /// Words an answer for the protocol, and cuts it to the budget.
+    /// Words an answer as text, and cuts that to the budget.
     fn result(
         &self,
-        name: &str,
-        answered: &Answered,
-        version: Option<ProtocolVersion>,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        answered: Answered,
     ) -> CallToolResult {
-        let is_failure = answered.is_failure();
-        let mut object = answered.object.clone();
+        let action = actions::find(tool);
+        let worded = |text: &str| actions::in_calls(&self.grammar, action, text);
+        let mut text = AnswerText::new(tool, arguments, &answered, &worded);
         let nonce = self.place.world.nonce8();
-        self.kept().rests.fit(&mut object, self.budget(), &nonce);
-        let text = text_for_model(name, answered, &object, &self.place.world.cwd);
-        // Versions before have nothing but the text.
-        let has_structure = version
-            .is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str());
-        let mut content = vec![ContentBlock::text(text)];
-        let structured = Value::Object(object);
-        if !has_structure {
-            content.push(ContentBlock::text(structured.to_string()));
-        }
+        self.kept().rests.fit(&mut text, self.budget(), &nonce);
+        self.worded(text, Some(answered))
+    }
+
+    /// Words an answer for the protocol. The whole of it is for programs, which ask for it.
+    fn worded(&self, text: AnswerText, answered: Option<Answered>) -> CallToolResult {
+        let is_failure = answered.as_ref().is_some_and(Answered::is_failure);
+        let structured = match answered {
+            Some(answered) => answered.object,
+            None => text.head.clone(),
+        };
+        let texts = text.into_texts(&self.place.world.nonce8());
+        let content = texts.into_iter().map(ContentBlock::text).collect();
         let mut result = CallToolResult::success(content);
         result.is_error = Some(is_failure);
-        result.structured_content = has_structure.then_some(structured);
+        result.structured_content = self.options.structured.then(|| structured.into());
         result
     }
 

@@ -23,13 +23,18 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Connects to `git colony mcp`.
+    /// Connects to `git colony mcp --structured`.
     pub(super) fn new(view: &View) -> Client {
         Client::of(view, USUAL, &["mcp"])
     }
 
-    /// Connects in a version of the protocol to the server that a command line starts.
+    /// Connects in a version of the protocol to the server that a command line starts, and that sends structures.
     pub(super) fn of(view: &View, version: &str, arguments: &[&str]) -> Client {
+        Client::of_texts(view, version, &[arguments, &["--structured"]].concat())
+    }
+
+    /// Does so to a server that sends what its command line says: without more, texts alone.
+    pub(super) fn of_texts(view: &View, version: &str, arguments: &[&str]) -> Client {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/mcp/client.py");
         let mut process = view
             .process(python())

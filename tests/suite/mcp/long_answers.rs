@@ -1,39 +1,31 @@
 //! Answers that are longer than a model wants to read at once.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::Server;
 use super::client::Client;
 use crate::support::Sandbox;
 
 #[test]
 fn a_long_answer_has_parts_that_are_the_whole() {
     let sandbox = Sandbox::new();
-    for number in 0..90 {
-        let label = format!("{number}: {}", "a long label with many words ".repeat(5));
-        sandbox.colony(&["checkpoint", "--off-branch", "-m", &label]);
-    }
-    let mut whole = sandbox.json(&["checkpoints"]);
-    let mut client = Client::new(&sandbox);
-    let mut told = client.done("list_checkpoints", &json!({}));
-    let mut all = told["checkpoints"].as_array().unwrap().clone();
-    let mut next = told["rest"][0]["continuation"].clone();
-    assert_eq!(told["rest"][0]["total"], 90, "{told:#}");
+    let lines: Vec<_> = (0..3000).map(|n| format!("line {n} of a long file")).collect();
+    sandbox.write("long.txt", lines.join("\n"));
+    let mut server = Server::start(&sandbox, &[]);
+    let (mut head, mut all) = server.texts("query_file", &json!({ "path": "long.txt" }));
     let mut parts = 1;
-    while !next.is_null() {
-        let part = client.done("continue_answer", &json!({ "continuation": next }));
-        all.extend(part["checkpoints"].as_array().unwrap().clone());
-        next = part["rest"][0]["continuation"].clone();
-        parts += 1;
+    while !head["rest"].is_null() {
+        let next = json!({ "continuation": head["rest"]["continuation"] });
+        let (part, more) = server.texts("continue_answer", &next);
+        assert_eq!((&part["ok"], head["rest"]["next"].is_string()), (&json!(true), true));
+        (head, parts) = (part, parts + 1);
+        all.extend(more);
     }
-    assert!(parts > 1);
-    assert_eq!(Value::from(all), whole["checkpoints"]);
-    // The rest of the answer is what it is on the command line.
-    for answer in [&mut told, &mut whole] {
-        let members = answer.as_object_mut().unwrap();
-        members.remove("checkpoints");
-        members.remove("rest");
-    }
-    assert_eq!(told, whole);
+    assert!(parts > 3, "{parts}");
+    let expected = lines.iter().zip(1..).map(|(line, number)| format!("{number}:{line}"));
+    let expected: Vec<_> =
+        ["files:", "long.txt:"].map(str::to_owned).into_iter().chain(expected).collect();
+    assert_eq!(all, expected);
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn places_elsewhere_on_the_machine_are_refused() {
     let url = format!("file://{}", other.display());
     std::os::unix::fs::symlink(&other, sandbox.path("5")).unwrap();
     let told = server.call("mmap_repo", &json!({ "local_repo_path": 5 }));
-    assert_eq!(told["code"], "usage", "{told:#}");
+    assert_eq!(told["code"], "invalid-value", "{told:#}");
     for url in [url.as_str(), other.to_str().unwrap(), "ext::sh -c id"] {
         let told = server.call("mmap_repo", &json!({ "origin_url": url }));
         assert_eq!(told["code"], "url-refused", "{url} {told:#}");

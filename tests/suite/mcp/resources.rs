@@ -77,6 +77,33 @@ fn a_resource_that_does_not_exist_is_refused() {
 }
 
 #[test]
+fn pages_are_listed_scope_by_scope() {
+    let sandbox = Sandbox::new();
+    for number in 0..60 {
+        sandbox.write(&format!("dir-{number}/a.txt"), format!("{number}\n").repeat(2000));
+    }
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "many"]);
+    sandbox.colony(&["map"]);
+    let scope = sandbox.json(&["scopes"])["mappings"][0]["scope_id"].as_str().unwrap().to_owned();
+    let mut client = Client::new(&sandbox);
+    let first = client.ask(&json!({ "do": "resources", "cursor": null }));
+    assert_eq!(first["nextCursor"], format!("page/{scope}:49"), "{first:#}");
+    let pages = list(&mut client).concat().len() - 1;
+    assert_eq!(pages, sandbox.json(&["pages"])["pages"].as_array().unwrap().len());
+}
+
+#[test]
+fn what_does_not_exist_cannot_be_subscribed_to() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::new(&sandbox);
+    for uri in ["colony://scope/none", "colony://page/none", "https://example.com/x"] {
+        let refused = client.ask(&json!({ "do": "subscribe", "uri": uri }));
+        assert_eq!(refused["refused"]["code"], -32002, "{uri} {refused:#}");
+    }
+}
+
+#[test]
 fn templates_and_the_guide_are_offered() {
     let sandbox = Sandbox::new();
     let mut client = Client::new(&sandbox);

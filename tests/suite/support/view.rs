@@ -354,7 +354,7 @@ impl View {
         let words = [OsString::from("git-colony")].into_iter().chain(args);
         let words: Vec<_> = words.collect();
         let exit = git_colony::run(words.iter().cloned(), &mut env);
-        let run = Run { code: exit.0, stdout: stdout.text(), stderr: stderr.text() };
+        let run = Run { code: exit.0, stdout: spread(stdout.text()), stderr: stderr.text() };
         answered_codes::note(&words, &run.stdout);
         run
     }
@@ -417,6 +417,16 @@ impl View {
 }
 
 /// Reads the one answer of a command and holds it against its schema.
+/// Lays out an answer in JSON as a terminal has it, a member a line: a snapshot of it is read by people.
+fn spread(stdout: String) -> String {
+    let is_answer = stdout.starts_with("{\"ok\":");
+    let Some(answer) = serde_json::from_str::<Value>(&stdout).ok().filter(|_| is_answer) else {
+        return stdout;
+    };
+    let text = serde_json::to_string_pretty(&answer).unwrap();
+    git_colony::testing::escape::json(&text) + "\n"
+}
+
 fn answer_of(args: &[&str], stdout: &[u8]) -> Value {
     let answer = serde_json::from_slice(stdout);
     let answer = answer.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(stdout)));

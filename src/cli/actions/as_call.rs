@@ -1,0 +1,162 @@
+//! Texts for a shell in the words of tools: the commands of ours in them as calls of actions, and options as arguments.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use serde_json::{Map, Value};
+
+use super::command_line::{argument, find, is_flag, is_list};
+use super::input_schema::{type_of, without_flags};
+use super::{ACTIONS, Action, How};
+
+/// How our commands begin in a text.
+const BEGIN: &str = "git colony ";
+
+/// What ends a command that is not in quotation marks.
+const ENDS: [&str; 5] = ["   #", "; ", ", ", " and ", ")"];
+
+/// Returns a text of an action, or of none, as a model reads it that has tools and no shell; `grammar` is built.
+pub(in crate::cli) fn in_calls(grammar: &Command, action: Option<&Action>, text: &str) -> String {
+    let mut told = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        let is_quoted = before.ends_with('\'');
+        let ends = |end: &&str| after.find(*end);
+        let end = if is_quoted { after.find('\'') } else { ENDS.iter().filter_map(ends).min() };
+        let (line, next) = after.split_at(end.unwrap_or(after.len()));
+        told.push_str(before);
+        match call_of(grammar, line) {
+            Some(call) => told.push_str(&call),
+            None => told.extend([BEGIN, line]),
+        }
+        rest = next;
+    }
+    told.push_str(rest);
+    match action {
+        Some(action) => {
+            without_flags(find(grammar, action.command), &action.takes, Some(&told.into()))
+        }
+        None => told,
+    }
+}
+
+/// Returns the call that does what a command line does; `None` if no action does.
+fn call_of(grammar: &Command, line: &str) -> Option<String> {
+    let words = words(line)?;
+    if let [call, action, rest @ ..] = words.as_slice()
+        && call == "call"
+    {
+        let is_schema = rest.first().is_some_and(|word| word == "--schema");
+        return Some(if is_schema { format!("the schema of {action}") } else { action.clone() });
+    }
+    let line = std::iter::once("git-colony").chain(words.iter().map(String::as_str));
+    let parsed = grammar.clone().try_get_matches_from(line).ok()?;
+    let (mut path, mut leaf) = (Vec::new(), &parsed);
+    while let Some((name, inner)) = leaf.subcommand() {
+        path.push(name);
+        leaf = inner;
+    }
+    let of_path = |action: &&Action| {
+        let names = action.command.split(' ').filter(|word| !word.starts_with('-'));
+        names.eq(path.iter().copied())
+    };
+    ACTIONS.iter().filter(of_path).find_map(|action| call(grammar, action, leaf))
+}
+
+/// Returns the call of an action with what a command line has; `None` if it has more than the action takes.
+fn call(grammar: &Command, action: &Action, leaf: &ArgMatches) -> Option<String> {
+    let command = find(grammar, action.command);
+    let typed = command.get_arguments().filter(|argument| {
+        let source = leaf.value_source(argument.get_id().as_str());
+        !argument.is_global_set() && source == Some(ValueSource::CommandLine)
+    });
+    let mut arguments = Map::new();
+    for id in typed.map(|argument| argument.get_id().as_str()) {
+        let (name, value) = action.takes.iter().find_map(|takes| {
+            let value = match takes.how {
+                How::As(own) | How::Number(own, _) if own == id => value(command, id, leaf)?,
+                How::Text(own) if own == id => leaf.get_raw(id)?.next()?.to_str()?.into(),
+                How::Not(own) | How::Either(_, own) if own == id => false.into(),
+                How::Either(own, _) if own == id => true.into(),
+                _ => return None,
+            };
+            Some((takes.name, value))
+        })?;
+        arguments.insert(name.to_owned(), value);
+    }
+    let name = action.name;
+    Some(if arguments.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} {}", Value::from(arguments))
+    })
+}
+
+fn value(command: &Command, id: &str, leaf: &ArgMatches) -> Option<Value> {
+    let argument = argument(command, id);
+    if is_flag(argument) {
+        return Some(true.into());
+    }
+    let texts: Option<Vec<&str>> = leaf.get_raw(id)?.map(|word| word.to_str()).collect();
+    if is_list(argument) {
+        return texts.map(Value::from);
+    }
+    let text = *texts?.first()?;
+    let number = serde_json::from_str(text).ok().filter(Value::is_number);
+    Some(number.filter(|_| type_of(argument) != "string").unwrap_or_else(|| text.into()))
+}
+
+/// Splits a line as a shell does that expands nothing; `None` if a quotation mark is not closed.
+fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(mark), _) if mark == c => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, _) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_a_text_become_calls() {
+        let grammar = crate::cli::grammar::built();
+        let told = |text: &str| in_calls(&grammar, None, text);
+        assert_eq!(told("git colony checkpoints"), "list_checkpoints");
+        assert_eq!(
+            told("git colony merge ada --theirs a.txt   # takes theirs"),
+            "merge_design {\"source_branch\":\"ada\",\"theirs\":[\"a.txt\"]}   # takes theirs"
+        );
+        assert_eq!(told("no page; run 'git colony map'"), "no page; run 'materialize_repo_map'");
+        assert_eq!(
+            told("git colony checkpoints show 'two words'; or: git colony ops -n 3"),
+            "show_checkpoint {\"checkpoint_id\":\"two words\"}; or: list_operations {\"limit\":3}"
+        );
+        assert_eq!(
+            told("git colony --json checkpoints show -- one   # the most similar label"),
+            "show_checkpoint {\"checkpoint_id\":\"one\"}   # the most similar label"
+        );
+        assert_eq!(told("git colony call undo --schema"), "the schema of undo");
+        assert_eq!(told("git colony deinit"), "git colony deinit");
+        assert_eq!(told("git colony checkpoints show 'a"), "git colony checkpoints show 'a");
+    }
+
+    #[test]
+    fn options_become_arguments_of_the_action() {
+        let grammar = crate::cli::grammar::built();
+        let action = super::super::find("search");
+        let told = in_calls(&grammar, action, "3 passages of 183; --limit shows more");
+        assert_eq!(told, "3 passages of 183; 'limit' shows more");
+    }
+}
