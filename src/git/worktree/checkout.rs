@@ -23,6 +23,7 @@ use crate::model::progress::Progress;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::file_writer::{LeftToGit, left_to_git};
+use super::filter_drivers;
 
 /// The interval between reports of the number of files written.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -115,6 +116,7 @@ impl Repo {
             .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
             .or_code(Code::RepositoryBroken, cannot)
             .map_err(Error::unchanged)?;
+        filter_drivers::follow_git(self, &mut options.filters);
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc().or_code(Code::Io, cannot)?;
@@ -139,6 +141,7 @@ impl Repo {
         world.interrupt.check()?;
         outcome
             .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
+            .map_err(|error| self.smudge_error(world, &index, error))
             .map_err(|error| full_disk::explained(error, folder))?;
         let files = WrittenFiles { tree, index: &index, wanted, folder };
         self.restage_by_git(world, &files)
