@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::git::identity::Identity;
+use crate::git::inherited::Inherited;
 use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::plain_file;
 use crate::git::refs::FoundRef;
@@ -62,6 +63,8 @@ pub struct WantedClone<'a> {
     pub start: Start,
     /// Further refs; they have precedence over those of the hub.
     pub refs: Vec<FoundRef>,
+    /// What it has of the checkout that it is made from.
+    pub inherited: Inherited,
     /// Its large files.
     pub large_files: LargeFiles,
     /// Returns the place of a tree's large files.
@@ -167,6 +170,7 @@ impl WantedClone<'_> {
             head: &branch,
             refs: self.refs(&branch)?,
             symbolic: self.remote_head(),
+            inherited: &self.inherited,
             config: self.config()?,
         }
         .make(&world.standing_in(self.root.path()))?;

@@ -29,8 +29,8 @@ use crate::store::membership::Membership;
 use crate::store::settings::approved_commands::Approvals;
 
 use super::clones::cone::Cone;
-use super::clones::inherited_files;
 use super::clones::setup_commands::{self, SetupCommand};
+use super::clones::{checkout_settings, inherited_files};
 
 /// The options of a new agent.
 #[derive(Clone, Debug, Default)]
@@ -245,6 +245,7 @@ impl Plan {
             scope: None,
             start: self.start.clone(),
             refs: Vec::new(),
+            inherited: checkout_settings::of(session),
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),

@@ -9,6 +9,7 @@ use crate::clones::hub::publish;
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Staged, WantedClone, remote_prefix};
 use crate::git::identity::Identity;
+use crate::git::inherited::{Inherited, Signing};
 use crate::git::{ObjectWrites, Oid};
 use crate::lfs::install;
 use crate::model::{Code, Result, World, time};
@@ -21,7 +22,7 @@ use crate::store::settings::approved_commands::Approvals;
 use super::clone_source::Source;
 use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
-use super::{commit_identity, shared_clone};
+use super::{checkout_settings, commit_identity, shared_clone};
 
 /// The options of a clone.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +103,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         scope: request.scope.as_deref(),
         start: start.clone(),
         refs: Vec::new(),
+        inherited: inherited(session.filter(|_| source.desk.is_some())),
         large_files: request.large_files.clone(),
         store: super::large_file_store::of_tree,
         url: Some(source.url.clone()),
@@ -149,6 +151,11 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         commands,
         dry_run: false,
     })
+}
+
+/// Returns what a clone gets of the checkout it is made from, if any.
+fn inherited(checkout: Option<&Session>) -> Inherited {
+    checkout.map_or_else(|| Inherited::of_nothing(Signing::Off), checkout_settings::of)
 }
 
 /// Refuses directories that the tree does not have.

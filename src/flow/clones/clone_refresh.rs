@@ -22,7 +22,7 @@ use crate::store::membership::Role;
 use crate::store::refs::own_refs;
 
 use super::lost_record::{self, Record};
-use super::{commit_identity, large_file_store};
+use super::{checkout_settings, commit_identity, large_file_store};
 
 /// The refspec of the remote of a clone.
 const FETCH: &str = "+refs/heads/*:refs/remotes/origin/*";
@@ -52,6 +52,9 @@ pub struct RefreshReport {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// Whether settings, ignore rules or attributes of the checkout have changed, and are copied again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub settings_renewed: bool,
     /// Whether its record was lost, and is restored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub record_renewed: bool,
@@ -67,6 +70,10 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         clone.member.write(&clone.git_dir())?;
     }
     let url_changed = follow_origin(session, &clone)?;
+    let settings_renewed = match session {
+        Some(session) => checkout_settings::renew(session, &clone)?,
+        None => false,
+    };
     let hub = Hub::open(&clone.member.hub)?;
     if hub.has_remote() {
         hub.fetch(world)?;
@@ -100,6 +107,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit,
         kept_as,
         hub: clone.member.hub,
+        settings_renewed,
         record_renewed: record == Record::Lost,
         dry_run: false,
     })
@@ -162,6 +170,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
             commit: None,
             kept_as: None,
             hub: clone.member.hub,
+            settings_renewed: false,
             record_renewed: true,
             dry_run: true,
         });
@@ -192,6 +201,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit: from,
         kept_as: None,
         hub: clone.member.hub,
+        settings_renewed: false,
         record_renewed: false,
         dry_run: true,
     })

@@ -1,5 +1,6 @@
 //! Clones and hubs: made, refreshed, sparse, damaged, on other file systems.
 
+mod checkout_settings;
 mod clone_commands;
 mod file_systems;
 mod hub_damage;
