@@ -230,7 +230,7 @@ impl<'a> Plan<'a> {
             run(world, &inside.repo, &["checkout", "-q", "--detach", &commit])?;
         }
         drop(inside);
-        crate::flow::clones::clone::set_up(world, staged, setup)?;
+        crate::flow::clones::clone::set_up(world, Some(session), staged, setup)?;
         inherited_files::ignored_files(session, staged.folder(), setup)?;
         if let Some(state) = self.held.uncommitted {
             inherited_files::put(world, staged, state)?;

@@ -327,7 +327,7 @@ fn set_up(
     let request = fork::Request { label: plan.label.clone(), from, switch: true };
     // Before hooks are installed: ours and those of git-lfs have no part in this.
     let begun = fork::create(&inside, &request)?;
-    super::clones::clone::set_up(&session.world, staged, setup)?;
+    super::clones::clone::set_up(&session.world, Some(session), staged, setup)?;
     inherited_files::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }

@@ -1,4 +1,4 @@
-//! Keeps what a clone has of its checkout as it is there: settings, ignore rules, attributes.
+//! Keeps what a clone has of its checkout as it is there: settings, ignore rules, attributes, hooks.
 //!
 //! The files are renewed by `clones refresh`, by `clones setup`, and by changing commands in the clone when a file has
 //! changed that they were made from. Another user's files are never taken over: a note names them.
@@ -9,7 +9,8 @@ use crate::clones::found::FoundClone;
 use crate::git::inherited::{self, CopiedFile, Inherited, with_copied_lines};
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{ObjectWrites, Repo, plain_file};
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, World};
+use crate::setup::hooks::CheckoutHooks;
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::lock::WorktreeLock;
@@ -19,15 +20,29 @@ use crate::store::membership::Role;
 pub(in crate::flow) fn of(checkout: &Session) -> Inherited {
     let (world, repo) = (&checkout.world, &checkout.repo);
     let inherited = Inherited::of(world, repo, checkout.settings.clone_signing);
-    if !inherited.refused.is_empty() {
-        let paths = inherited.refused.iter();
-        let shown: Vec<_> = paths.map(|path| format!("'{}'", path.display())).collect();
+    note_refused(world, "take over settings of", &inherited.refused);
+    inherited
+}
+
+fn note_refused(world: &World, verb: &str, refused: &[PathBuf]) {
+    let shown: Vec<_> = refused.iter().map(|path| format!("'{}'", path.display())).collect();
+    if !shown.is_empty() {
+        let paths = shown.join(", ");
         (world.narrate)(&format!(
-            "note: clones do not take over settings of {}: another user may write there",
-            shown.join(", ")
+            "note: clones do not {verb} {paths}: another user may write there"
         ));
     }
-    inherited
+}
+
+/// Lets a clone run the hooks of its checkout; returns a description of those, if there are any.
+pub(in crate::flow) fn forward_hooks(
+    checkout: &Session,
+    inside: &Session,
+) -> Result<Option<String>> {
+    let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
+    note_refused(&checkout.world, "run", &hooks.refused);
+    hooks.forward(inside)?;
+    Ok(hooks.describe())
 }
 
 /// Renews the files of a clone, if this is the checkout it was made from; returns `true` if anything has changed.
@@ -35,10 +50,12 @@ pub(in crate::flow) fn renew(checkout: &Session, clone: &FoundClone) -> Result<b
     if !is_checkout_of(checkout, clone) {
         return Ok(false);
     }
-    let inside = Repo::open_foreign(&checkout.world, &clone.path, ObjectWrites::InMemory)?;
+    let inside = Session::open_foreign(&checkout.world, &clone.path, ObjectWrites::InMemory)?;
     // The lock of that worktree proves that nobody else writes these files.
-    let _lock = WorktreeLock::take(&checkout.world, &inside, checkout.wait_limit())?;
-    write(inside.common_dir(), &of(checkout))
+    let _lock = WorktreeLock::take(&checkout.world, &inside.repo, checkout.wait_limit())?;
+    let have_changed = write(inside.repo.common_dir(), &of(checkout))?;
+    let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
+    Ok(hooks.forward(&inside)? || have_changed)
 }
 
 /// Returns `true` if a clone was made from a checkout of this hub by the person who works here.
@@ -63,8 +80,10 @@ pub(crate) fn renew_own(inside: &Session) -> Result<bool> {
         return Ok(false);
     };
     let inherited = Inherited::of(&world, &checkout, inside.settings.clone_signing);
+    let hooks = CheckoutHooks::of(&world, &checkout)?;
     let _lock = WorktreeLock::take(&inside.world, &inside.repo, inside.wait_limit())?;
-    write(inside.repo.common_dir(), &inherited)
+    let have_changed = write(inside.repo.common_dir(), &inherited)?;
+    Ok(hooks.forward(inside)? || have_changed)
 }
 
 fn changed_checkout(git_dir: &Path) -> Option<PathBuf> {

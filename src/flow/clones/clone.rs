@@ -119,8 +119,10 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     refuse_unknown_directories(world, &staged, request, start.commit)?;
     let sparse = staged.sparse.clone();
     let mut setup = Vec::new();
+    // The configuration of another repository does not apply to this one.
+    let desk = session.filter(|_| source.desk.is_some());
     if request.agent.is_some() {
-        set_up(world, &staged, &mut setup)?;
+        set_up(world, desk, &staged, &mut setup)?;
     }
     let member = staged.member.clone();
     let path = match staged.finish(world) {
@@ -131,8 +133,6 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         }
         finished => finished?,
     };
-    // The configuration of another repository does not apply to this one.
-    let desk = session.filter(|_| source.desk.is_some());
     let made = Made::at(&path, &member);
     let commands = make_ready(world, desk, made, request, &mut setup)?;
     Ok(CloneReport {
@@ -207,13 +207,18 @@ fn make_ready(
     setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
 }
 
-/// Installs the hooks and settings of a clone, before it is moved into place.
+/// Installs the hooks and settings of a clone, before it is moved into place; the project's own hooks are those of its
+/// checkout.
 pub(in crate::flow) fn set_up(
     world: &World,
+    checkout: Option<&Session>,
     staged: &Staged,
     setup: &mut Vec<String>,
 ) -> Result<()> {
     let inside = staged.session(world)?;
+    if let Some(checkout) = checkout {
+        setup.extend(checkout_settings::forward_hooks(checkout, &inside)?);
+    }
     hooks::install::run(&inside, Act::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
     commit_identity::follow_manifest(&inside)?;

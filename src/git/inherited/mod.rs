@@ -19,6 +19,7 @@ use crate::model::World;
 pub use configuration::Signing;
 pub use copied_lines::{CopiedFile, with_copied_lines};
 use owned_file::Sources;
+pub use owned_file::is_own;
 
 /// The file of settings, below the git directory of a clone.
 pub const CONFIG_FILE: &str = "colony/checkout.config";

@@ -45,7 +45,7 @@ impl Sources {
 
 /// Returns `true` if a file belongs to this user and no other may write to it; also if there is none. A group with the
 /// number of the user is the user's own, by the convention of systems whose files are writable by it.
-pub(super) fn is_own(path: &Path) -> bool {
+pub fn is_own(path: &Path) -> bool {
     let Ok(found) = std::fs::metadata(path) else {
         return true;
     };

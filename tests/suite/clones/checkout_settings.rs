@@ -179,3 +179,99 @@ fn others_see_the_line_endings_of_the_checkout_in_a_clone() {
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"][0]["work"], "idle", "{fleet:#}");
 }
+
+/// Writes a hook that notes its name and directory beside the checkout.
+fn write_hook(desk: &View, path: &str) {
+    let log = desk.outside().join("hooks.log");
+    let name = path.rsplit('/').next().unwrap();
+    let script = format!("#!/bin/sh\necho \"{name} ${{PWD##*/}}\" >>'{}'\n", log.display());
+    desk.write(path, script);
+    desk.set_mode(path, 0o755);
+}
+
+fn hooks_that_ran(desk: &View) -> String {
+    let log = desk.outside().join("hooks.log");
+    let ran = fs::read_to_string(&log).unwrap_or_default();
+    fs::write(log, "").unwrap();
+    ran
+}
+
+#[test]
+fn hooks_of_the_checkout_run_in_its_clones() {
+    let desk = Sandbox::new();
+    for hook in ["pre-commit", "commit-msg"] {
+        write_hook(&desk, &format!(".git/hooks/{hook}"));
+    }
+    write_hook(&desk, ".git/hooks/pre-push.sample");
+    let made = desk.json(&["agents", "new", "ada"]);
+    let named = format!("hooks of '{}': pre-commit, commit-msg", desk.path(".git/hooks").display());
+    assert_eq!(made["setup"][0], named, "{made:#}");
+    let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
+    ada.write("a.txt", "by git\n");
+    ada.git(&["commit", "-q", "-a", "-m", "by git"]);
+    assert_eq!(hooks_that_ran(&desk), "pre-commit main\ncommit-msg main\n");
+    ada.write("a.txt", "by git-colony\n");
+    ada.colony(&["commit", "-m", "by git-colony", "--all"]);
+    assert_eq!(hooks_that_ran(&desk), "pre-commit main\ncommit-msg main\n");
+    // Ours in the checkout do not run twice, and what was there before still does.
+    desk.colony(&["hooks", "install"]);
+    let refreshed = desk.json(&["clones", "refresh", "ada"]);
+    assert_eq!(refreshed["settings_renewed"], true, "{refreshed:#}");
+    ada.write("a.txt", "again\n");
+    ada.git(&["commit", "-q", "-a", "-m", "again"]);
+    assert_eq!(hooks_that_ran(&desk), "pre-commit main\ncommit-msg main\n");
+}
+
+#[test]
+fn an_ignored_folder_of_hooks_works_in_a_clone() {
+    let desk = Sandbox::new();
+    desk.write(".gitignore", ".husky/_/\n");
+    desk.colony(&["checkpoint", "-m", "ignored"]);
+    write_hook(&desk, ".husky/_/pre-commit");
+    desk.git(&["config", "core.hooksPath", ".husky/_"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let named = format!("hooks of '{}': pre-commit", desk.path(".husky/_").display());
+    assert_eq!(made["setup"][0], named, "{made:#}");
+    let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
+    ada.write("a.txt", "x\n");
+    ada.git(&["commit", "-q", "-a", "-m", "x"]);
+    assert_eq!(hooks_that_ran(&desk), "pre-commit main\n");
+}
+
+#[test]
+fn a_hook_that_another_user_may_write_runs_in_no_clone() {
+    let desk = Sandbox::new();
+    write_hook(&desk, ".git/hooks/pre-commit");
+    desk.set_mode(".git/hooks/pre-commit", 0o757);
+    let made = desk.run(&["agents", "new", "ada"]);
+    let hook = desk.path(".git/hooks/pre-commit");
+    let note =
+        format!("note: clones do not run '{}': another user may write there\n", hook.display());
+    assert!(made.stderr.contains(&note), "{}", made.stderr);
+    let ada = desk.at(PathBuf::from(made.stdout.trim()));
+    ada.write("a.txt", "x\n");
+    ada.git(&["commit", "-q", "-a", "-m", "x"]);
+    assert_eq!(hooks_that_ran(&desk), "");
+}
+
+#[test]
+fn rules_of_the_git_directory_come_along_and_are_renewed() {
+    let desk = Sandbox::new();
+    desk.write(".git/info/exclude", "*.log\n");
+    desk.write(".git/info/attributes", "*.bin -text\n");
+    let ada = agent(&desk);
+    ada.write("x.log", "x\n");
+    assert_eq!(ada.git(&["status", "--porcelain"]), "");
+    assert_eq!(ada.git(&["check-attr", "text", "x.bin"]).trim(), "x.bin: text: unset");
+    let own = ada.read(".git/info/exclude") + "!x.log\n";
+    ada.write(".git/info/exclude", own);
+    assert_eq!(ada.git(&["status", "--porcelain"]), "?? x.log", "a rule of the clone wins");
+    desk.write(".git/info/exclude", "*.tmp\n");
+    ada.write("x.tmp", "x\n");
+    ada.colony(&["checkpoint", "-m", "x"]);
+    assert_eq!(ada.git(&["ls-files", "x.*"]), "x.log");
+    assert!(ada.read(".git/info/exclude").ends_with("!x.log\n"));
+    desk.remove(".git/info/exclude");
+    desk.colony(&["clones", "refresh", "ada"]);
+    assert_eq!(ada.read(".git/info/exclude"), "!x.log\n");
+}
