@@ -215,8 +215,10 @@ impl Repo {
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
         let files = WrittenFiles { tree, index: &file, wanted: &all, folder: self.workdir() };
-        self.restage_by_git(world, &files)?;
+        let rewritten = self.restage_by_git(world, &files)?;
         let mut index = Index::new(file);
+        // git takes another size for an edit, without a look at the content.
+        index.refresh(&rewritten, self.workdir());
         index.set_tree(self, tree, &Index::new(self.empty_index()))?;
         let io = |e| Error::io("cannot write the index", e);
         let mut out = fs::File::create(self.index_path()).map_err(io)?;

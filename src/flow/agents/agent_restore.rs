@@ -99,6 +99,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         scope: Some(&plan.work.scope),
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
+        desk: Some(&member),
         inherited: checkout_settings::of(session),
         large_files: LargeFiles::All,
         store: crate::flow::clones::large_file_store::of_tree,

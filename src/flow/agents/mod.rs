@@ -245,6 +245,7 @@ impl Plan {
             scope: None,
             start: self.start.clone(),
             refs: Vec::new(),
+            desk: Some(home.member),
             inherited: checkout_settings::of(session),
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,

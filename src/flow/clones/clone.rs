@@ -103,6 +103,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         scope: request.scope.as_deref(),
         start: start.clone(),
         refs: Vec::new(),
+        desk: source.desk.as_ref(),
         inherited: inherited(session.filter(|_| source.desk.is_some())),
         large_files: request.large_files.clone(),
         store: super::large_file_store::of_tree,
@@ -227,5 +228,24 @@ pub(in crate::flow) fn set_up(
         install::install(&inside, way)?;
         setup.push("git-lfs".to_owned());
     }
+    note_submodules(&inside)?;
     inside.repo.date_index()
+}
+
+/// Says that submodules are empty in a new clone; their URLs are those of the checkout.
+fn note_submodules(inside: &Session) -> Result<()> {
+    let (world, repo) = (&inside.world, &inside.repo);
+    let submodules = repo.submodules(world, repo.tree_of(repo.head()?.commit())?, None)?;
+    let elsewhere = submodules.refused.iter().filter(|refused| refused.pinned.is_some());
+    let count = submodules.found.len() + elsewhere.count();
+    if count > 0 {
+        (world.narrate)(&format!(
+            "note: {} empty in the clone; to fill in what the agent needs: git submodule update --init PATH",
+            match count {
+                1 => "1 submodule is".to_owned(),
+                more => format!("{more} submodules are"),
+            }
+        ));
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{Hub, locate};
+use crate::clones::hub::{Hub, locate, publish};
 use crate::clones::removal::kept_refs;
 use crate::flow::sync::{self, ChangedBranch};
 use crate::git::new_repository::ConfigEntry;
@@ -78,6 +78,9 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     if hub.has_remote() {
         hub.fetch(world)?;
     }
+    if let Some(checkout) = session {
+        publish::publish(checkout)?;
+    }
     let mut inside = open(world, &clone, &hub, ObjectWrites::Durable)?;
     let repo = &inside.repo;
     let from = repo.head()?.commit();
@@ -87,6 +90,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
+    add_tags(&inside, &hub, session)?;
     announce(session.unwrap_or(&inside), &changes);
     if is_read {
         follow(&inside, &clone)?;
@@ -145,14 +149,33 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
             changes.push(RefChange { name: found.name, old, new: Some(found.id) });
         }
     }
+    move_refs(inside, &changes)?;
+    Ok(changes)
+}
+
+/// Adds the tags of the checkout that the clone does not have; a tag of the clone stays as it is.
+fn add_tags(inside: &Session, hub: &Hub, checkout: Option<&Session>) -> Result<()> {
+    let member = checkout.and_then(|checkout| checkout.membership.as_ref());
+    let Some(desk) = member.filter(|member| member.role == Role::Desk) else {
+        return Ok(());
+    };
+    let mut changes = Vec::new();
+    for tag in publish::tags_of(hub, desk)? {
+        if inside.repo.find_ref(&tag.name)?.is_none() {
+            changes.push(RefChange { name: tag.name, old: None, new: Some(tag.id) });
+        }
+    }
+    move_refs(inside, &changes)
+}
+
+fn move_refs(inside: &Session, changes: &[RefChange]) -> Result<()> {
     let who = inside.record_signature();
     let why = crate::git::refs::ReflogReason {
         text: "colony: refreshed",
         who: &who,
         operation: "refresh",
     };
-    own_refs::move_refs(inside, &changes, &why)?;
-    Ok(changes)
+    own_refs::move_refs(inside, changes, &why)
 }
 
 /// Returns the report of [`refresh`]: asks the remote, and changes nothing. Does not detect a new

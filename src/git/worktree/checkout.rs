@@ -144,7 +144,7 @@ impl Repo {
             .map_err(|error| self.smudge_error(world, &index, error))
             .map_err(|error| full_disk::explained(error, folder))?;
         let files = WrittenFiles { tree, index: &index, wanted, folder };
-        self.restage_by_git(world, &files)
+        self.restage_by_git(world, &files).map(drop)
     }
 
     /// Checks whether a filter failed because git-lfs lacks objects, and names them.
@@ -193,17 +193,18 @@ impl Repo {
         Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
     }
 
-    /// Rewrites files that only git converts as git does.
+    /// Rewrites files that only git converts as git does; returns those that it has rewritten, with their blobs.
     pub(in crate::git) fn restage_by_git(
         &self,
         world: &World,
         files: &WrittenFiles<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<(RepoPath, Oid)>> {
         let WrittenFiles { tree, index, wanted, folder } = *files;
         let cannot = || "cannot write the files of the checkpoint";
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let mut attributes =
             self.inner.attributes_only(index, source).or_code(Code::RepositoryBroken, cannot)?;
+        let mut rewritten = Vec::new();
         for path in wanted {
             let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
                 continue;
@@ -225,8 +226,9 @@ impl Repo {
             let file = std::fs::File::options().write(true).truncate(true).open(path.under(folder));
             file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
                 .map_err(|e| Error::io(cannot(), e).unchanged())?;
+            rewritten.push((path.clone(), entry.id.into()));
         }
-        Ok(())
+        Ok(rewritten)
     }
 
     fn smudge_with_git(

@@ -275,3 +275,59 @@ fn rules_of_the_git_directory_come_along_and_are_renewed() {
     desk.colony(&["clones", "refresh", "ada"]);
     assert_eq!(ada.read(".git/info/exclude"), "!x.log\n");
 }
+
+#[test]
+fn tags_of_the_checkout_are_in_its_clones() {
+    let desk = Sandbox::new();
+    desk.git(&["tag", "-a", "v1", "-m", "one"]);
+    desk.colony(&["checkpoint", "-m", "no tag"]);
+    let ada = agent(&desk);
+    assert_eq!(ada.git(&["describe"]), desk.git(&["describe"]));
+    assert_eq!(ada.git(&["tag"]), "v1");
+    ada.git(&["tag", "mine"]);
+    desk.git(&["tag", "v2"]);
+    desk.git(&["tag", "mine", "v1"]);
+    desk.json(&["clones", "refresh", "ada"]);
+    assert_eq!(ada.git(&["tag"]), "mine\nv1\nv2");
+    assert_ne!(ada.git(&["rev-parse", "mine"]), desk.git(&["rev-parse", "mine"]));
+    let removed = desk.json(&["agents", "remove", "ada", "--force"]);
+    assert_eq!(removed["ok"], true, "{removed:#}");
+}
+
+#[test]
+fn a_submodule_comes_from_where_the_checkout_has_it() {
+    let desk = Sandbox::new();
+    let other = desk.outside().join("sub");
+    let sub = desk.at(other.clone());
+    desk.git(&["init", "-q", "-b", "main", other.to_str().unwrap()]);
+    let who = ["-c", "user.name=Sub", "-c", "user.email=sub@example.com"];
+    sub.git(&[&who[..], &["commit", "-q", "--allow-empty", "-m", "sub"]].concat());
+    let allow = ["-c", "protocol.file.allow=always"];
+    desk.git(&[&allow[..], &["submodule", "add", "-q", "../sub", "vendor"]].concat());
+    desk.git(&["commit", "-q", "-m", "a submodule"]);
+    let made = desk.run(&["agents", "new", "ada"]);
+    let note = "note: 1 submodule is empty in the clone; to fill in what the agent needs: \
+                git submodule update --init PATH\n";
+    assert!(made.stderr.contains(note), "{}", made.stderr);
+    let ada = desk.at(PathBuf::from(made.stdout.trim()));
+    ada.git(&[&allow[..], &["submodule", "update", "-q", "--init", "vendor"]].concat());
+    assert_eq!(ada.at(ada.path("vendor")).git(&["log", "--format=%s"]), "sub");
+}
+
+#[test]
+fn a_sparse_checkout_has_sparse_clones() {
+    let desk = Sandbox::new();
+    desk.write("docs/a.md", "a\n");
+    desk.write("src/b.rs", "b\n");
+    desk.colony(&["checkpoint", "-m", "directories"]);
+    desk.git(&["sparse-checkout", "set", "--cone", "docs"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    assert_eq!(made["sparse"], serde_json::json!(["docs"]), "{made:#}");
+    let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
+    assert!(ada.path("docs/a.md").exists() && !ada.path("src").exists());
+    let made = desk.json(&["agents", "new", "bob", "--no-sparse"]);
+    assert_eq!(made["sparse"], serde_json::json!([]), "{made:#}");
+    desk.git(&["sparse-checkout", "set", "--no-cone", "/docs/"]);
+    let made = desk.run(&["agents", "new", "eve"]);
+    assert!(made.stderr.contains("has patterns, not directories"), "{}", made.stderr);
+}

@@ -5,6 +5,7 @@ mod clone_commands;
 mod file_systems;
 mod hub_damage;
 mod hub_faults;
+mod like_a_worktree;
 mod newer_format;
 mod sparse_clones;
 mod variables;
