@@ -195,6 +195,8 @@ impl Repo {
         let mut options =
             self.inner.checkout_options(source).or_code(Code::RepositoryBroken, cannot)?;
         filter_drivers::follow_git(self, &mut options.filters);
+        // 'core.fileMode' is about what git reads from files: it writes the bit whatever that says.
+        options.fs.executable_bit = true;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc();

@@ -1,6 +1,7 @@
 //! A clone of an agent behaves as `git worktree add` does: with settings, rules, hooks and filters of any kind in the
 //! checkout, the same edits have the same status, the same commit and the same hooks.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -57,7 +58,9 @@ impl Numbers {
 
     fn text(&mut self) -> String {
         let ends = ["\n", "\r\n", " \n", "$Id$\n"];
-        (0..self.below(4) + 1).map(|_| format!("some Words{}", self.choose(&ends))).collect()
+        let lines: Vec<_> =
+            (0..=self.below(4)).map(|_| ["some Words", self.choose(&ends)].concat()).collect();
+        lines.concat()
     }
 
     fn rules(&mut self, with_attributes: bool) -> String {
@@ -67,8 +70,8 @@ impl Numbers {
             match with_attributes {
                 // A negative pattern is an error there.
                 true if pattern.starts_with('!') => {}
-                true => rules += &format!("{pattern} {}\n", self.choose(ATTRIBUTES)),
-                false => rules += &format!("{pattern}\n"),
+                true => writeln!(rules, "{pattern} {}", self.choose(ATTRIBUTES)).unwrap(),
+                false => writeln!(rules, "{pattern}").unwrap(),
             }
         }
         rules
@@ -107,7 +110,8 @@ fn desk(numbers: &mut Numbers) -> Sandbox {
     for file in FILES {
         desk.write(file, numbers.text());
     }
-    desk.git(&["add", "-f", "."]);
+    // Hooks of the tree run in a worktree, too.
+    desk.git(&["-c", "core.fileMode=true", "add", "-f", "."]);
     desk.git(&["commit", "-q", "--no-verify", "-m", "files"]);
     desk.git(&["tag", "-a", "v1", "-m", "v1"]);
     desk
@@ -136,7 +140,7 @@ fn seen_after(tree: &View, edits: &[(String, String)]) -> String {
         &["status", "--porcelain"],
         &["describe"],
     ] {
-        seen += &format!("{command:?}: {}\n", tree.git_any(command));
+        writeln!(seen, "{command:?}: {}", tree.git_any(command)).unwrap();
     }
     seen + &fs::read_to_string(log).unwrap()
 }
