@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::flow::clones::{clone_of_agent, colony as taking_part};
+use crate::flow::clones::{checkout_settings, clone_of_agent, colony as taking_part};
 use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::world::{NamedRoot, Plane};
@@ -111,6 +111,14 @@ impl Face<'_> {
             Err(error) if error.code() == Code::NotARepository => {
                 let inside = self.in_agents_clone(&world, opening, error)?;
                 Session::open(inside, &self.flags, opening.writes())
+            }
+            opened => opened,
+        };
+        let opened = match opened {
+            Ok(session)
+                if opening == Opening::ForReal && checkout_settings::renew_own(&session)? =>
+            {
+                Session::open(session.world, &self.flags, opening.writes())
             }
             opened => opened,
         };

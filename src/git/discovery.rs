@@ -57,7 +57,12 @@ pub(super) fn open_without_includes(
 fn permissions(world: &World) -> gix::open::Permissions {
     match world.user_configuration {
         UserConfiguration::Process => gix::open::Permissions::default(),
-        UserConfiguration::Ignored => gix::open::Permissions::isolated(),
+        UserConfiguration::Ignored => {
+            let mut isolated = gix::open::Permissions::isolated();
+            // Those of the repository itself count.
+            isolated.config.includes = true;
+            isolated
+        }
     }
 }
 

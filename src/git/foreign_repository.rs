@@ -21,7 +21,9 @@ use gix::config::{File, Source};
 
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+use super::inherited;
 use super::new_repository::ConfigEntry;
+use super::plain_file::Symlinks;
 use super::repo::{Places, canonical};
 use super::scratch::Scratch;
 use super::{ObjectWrites, Repo, discovery, git_directory, plain_file, process};
@@ -57,6 +59,9 @@ const LFS_FILTER: [(&str, &str); 3] = [
     ("smudge", "git-lfs smudge -- %f"),
     ("process", "git-lfs filter-process"),
 ];
+
+/// The maximum size of the settings that a clone has of its checkout.
+const MAX_INHERITED_BYTES: u64 = 1 << 20;
 
 const CANNOT: &str = "cannot read the configuration";
 
@@ -211,22 +216,19 @@ fn distrust(inner: &mut gix::Repository, world: &World, places: &Places) -> Resu
         entries.push(ConfigEntry::plain("extensions", "objectFormat", "sha256"));
     }
     let (mut has_lfs, mut storage) = (false, None);
+    for section in inherited_settings(places).iter().flat_map(File::sections) {
+        entries.extend(counted_entries(&section));
+    }
     for section in config.sections() {
         if !is_own(section.meta()) {
             trusted.push_section(section.to_owned()).or_code(Code::RepositoryBroken, cannot)?;
             continue;
         }
         has_lfs |= is_of_lfs(&section);
-        for (known, key) in counted_in(&section) {
-            let value = section.value(key).map(|value| value.to_string());
-            let Some(value) = value.filter(|value| !value.contains(char::is_control)) else {
-                continue;
-            };
-            if (known, key) == STORAGE {
-                storage = Some(value).filter(|path| !path.is_empty());
-            } else {
-                entries.push(ConfigEntry::plain(known, key, value));
-            }
+        entries.extend(counted_entries(&section));
+        let (of_lfs, key) = STORAGE;
+        if counted_in(&section).any(|counted| counted == (of_lfs, key)) {
+            storage = counted_value(&section, key).or(storage);
         }
     }
     follow_includes(&mut trusted, world)?;
@@ -236,7 +238,8 @@ fn distrust(inner: &mut gix::Repository, world: &World, places: &Places) -> Resu
         entries.extend(filter);
     }
     let of_user = || Some(trusted.string("lfs.storage")?.to_string());
-    let storage = storage.or_else(of_user).unwrap_or("lfs".to_owned());
+    let storage =
+        storage.filter(|path| !path.is_empty()).or_else(of_user).unwrap_or("lfs".to_owned());
     // Below the common directory of ours, large files would be lost with it.
     let folder = places.common_dir.join(storage).to_string_lossy().into_owned();
     entries.push(ConfigEntry::plain(STORAGE.0, STORAGE.1, folder));
@@ -245,6 +248,27 @@ fn distrust(inner: &mut gix::Repository, world: &World, places: &Places) -> Resu
     *config = trusted;
     config.commit().or_code(Code::RepositoryBroken, cannot)?;
     Ok(text)
+}
+
+/// Returns the settings of the file that a clone of ours includes; they count no more than its own.
+fn inherited_settings(places: &Places) -> Option<File> {
+    let path = places.common_dir.join(inherited::CONFIG_FILE);
+    let found = plain_file::find(&path, Symlinks::Refused, MAX_INHERITED_BYTES);
+    let meta = Metadata::from(Source::Local);
+    let bytes = found.ok().flatten()?;
+    File::from_bytes_no_includes(&bytes, meta, init::Options::default()).ok()
+}
+
+/// Returns the settings of a section that count, but for the folder of large files.
+fn counted_entries(section: &SectionRef<'_>) -> Vec<ConfigEntry> {
+    let counted = counted_in(section).filter(|counted| *counted != STORAGE);
+    let entry = |(known, key)| Some(ConfigEntry::plain(known, key, counted_value(section, key)?));
+    counted.filter_map(entry).collect()
+}
+
+fn counted_value(section: &SectionRef<'_>, key: &str) -> Option<String> {
+    let value = section.value(key)?.to_string();
+    Some(value).filter(|value| !value.contains(char::is_control))
 }
 
 /// Lists the settings that count and may be in a section.

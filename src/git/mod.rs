@@ -16,6 +16,7 @@ mod git_directory;
 pub mod history;
 pub mod identity;
 pub mod index;
+pub mod inherited;
 pub mod lfs;
 mod lock_file;
 pub mod merge;

@@ -15,8 +15,10 @@ use crate::git::plain_file;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::index::Index;
+use super::inherited::{self, Inherited, with_copied_lines};
 use super::refs::FoundRef;
 use super::worktree::checkout::WrittenFiles;
+use super::worktree::filter_drivers;
 use super::{Oid, RefName, Repo, process};
 
 /// A repository to create.
@@ -33,6 +35,8 @@ pub struct NewRepository<'a> {
     pub refs: Vec<FoundRef>,
     /// Its symbolic refs besides HEAD.
     pub symbolic: Vec<(RefName, RefName)>,
+    /// What it has of the checkout that it is made from.
+    pub inherited: &'a Inherited,
     /// Its configuration beyond git's own settings.
     pub config: Vec<ConfigEntry>,
 }
@@ -108,7 +112,8 @@ impl NewRepository<'_> {
         borrowed.push(b'\n');
         fs::create_dir_all(git_dir.join("objects/info")).map_err(cannot)?;
         write(git_dir.join("objects/info/alternates"), borrowed).map_err(cannot)?;
-        let mut config = plain_file::read_text(git_dir.join("config")).map_err(cannot)?;
+        let found = plain_file::read_text(git_dir.join("config")).map_err(cannot)?;
+        let mut config = self.inherit(&git_dir, &found).map_err(cannot)?;
         config.extend(self.config.iter().map(ConfigEntry::line));
         write(git_dir.join("config"), config).map_err(cannot)?;
         let packed = packed_refs(&mut self.refs);
@@ -124,7 +129,31 @@ impl NewRepository<'_> {
         }
         Ok(())
     }
+
+    /// Writes what it has of its checkout; returns the beginning of its configuration.
+    fn inherit(&self, git_dir: &Path, found: &str) -> std::io::Result<String> {
+        fs::create_dir_all(git_dir.join("colony"))?;
+        write(git_dir.join(inherited::CONFIG_FILE), &self.inherited.config)?;
+        fs::create_dir_all(git_dir.join("info"))?;
+        for (file, lines) in &self.inherited.lines {
+            write(git_dir.join(file.path()), with_copied_lines(b"", lines))?;
+        }
+        let mut text = inherited::INCLUDE.to_owned();
+        // The checkout knows the file system as well as git, which has just tried it.
+        let is_known = |line: &str| {
+            let name = line.split('=').next().unwrap_or_default().trim().to_lowercase();
+            TRIED.contains(&name.as_str()) && self.inherited.config.to_lowercase().contains(&name)
+        };
+        for line in found.lines().filter(|line| !is_known(line)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        Ok(text)
+    }
 }
+
+/// The settings that `git init` finds out by trying.
+const TRIED: [&str; 4] = ["filemode", "ignorecase", "precomposeunicode", "symlinks"];
 
 #[expect(
     clippy::disallowed_methods,
@@ -165,6 +194,9 @@ impl Repo {
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let mut options =
             self.inner.checkout_options(source).or_code(Code::RepositoryBroken, cannot)?;
+        filter_drivers::follow_git(self, &mut options.filters);
+        // 'core.fileMode' is about what git reads from files: it writes the bit whatever that says.
+        options.fs.executable_bit = true;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc();
@@ -178,14 +210,17 @@ impl Repo {
             options,
         )
         .or_code(Code::FilterFailed, cannot)
-        .and_then(|outcome| super::worktree::checkout::refuse_incomplete(&outcome));
+        .and_then(|outcome| super::worktree::checkout::refuse_incomplete(&outcome))
+        .map_err(|error| self.smudge_error(world, &file, error));
         // Ends the progress line of a filter.
         world.progress.end();
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
         let files = WrittenFiles { tree, index: &file, wanted: &all, folder: self.workdir() };
-        self.restage_by_git(world, &files)?;
+        let rewritten = self.restage_by_git(world, &files)?;
         let mut index = Index::new(file);
+        // git takes another size for an edit, without a look at the content.
+        index.refresh(&rewritten, self.workdir());
         index.set_tree(self, tree, &Index::new(self.empty_index()))?;
         let io = |e| Error::io("cannot write the index", e);
         let mut out = fs::File::create(self.index_path()).map_err(io)?;

@@ -29,6 +29,7 @@ const REFUSING: &[Code] = &[
     Code::DecisionNotFound,
     Code::Diverged,
     Code::ExternalChange,
+    Code::FilterMissing,
     Code::ForkNotFound,
     Code::HistoryRewritten,
     Code::HooksInTheWay,
@@ -219,6 +220,8 @@ codes! {
     ObjectMissing = "object-missing",
     /// A filter (for example git-lfs) failed, or a file could not be written beforehand.
     FilterFailed = "filter-failed",
+    /// The filter of a file is required and cannot run here: it has no command, or its program is not installed.
+    FilterMissing = "filter-missing",
     /// The disk is full.
     NoSpace = "no-space",
     /// Reading or writing failed.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::git::refs::FoundRef;
 use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Result, World};
@@ -147,6 +148,19 @@ pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
         found.extend(ref_names::parse_checkpoint(&remote.name).map(|name| (name, remote.id)));
     }
     Ok(found)
+}
+
+/// Returns the tags that a checkout has published, by their names in it.
+pub fn tags_of(hub: &Hub, desk: &Membership) -> Result<Vec<FoundRef>> {
+    let below = desk.published_below();
+    let published = hub.store.refs_below(&format!("{below}tags/"))?.into_iter();
+    let tags = published.filter_map(|found| {
+        let rest = found.name.as_bytes().strip_prefix(below.as_bytes())?;
+        let is_checkpoint = rest.starts_with(CHECKPOINTS.as_bytes());
+        let name = RefName::new([b"refs/", rest].concat());
+        (!is_checkpoint).then_some(FoundRef { name, id: found.id })
+    });
+    Ok(tags.collect())
 }
 
 /// Returns the refs to publish: their names below the prefix of this repository, and their ids.

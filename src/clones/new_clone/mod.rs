@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::git::identity::Identity;
+use crate::git::inherited::Inherited;
 use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::plain_file;
 use crate::git::refs::FoundRef;
@@ -24,7 +25,7 @@ use crate::store::refs::ref_names;
 
 use super::clone_folders::membership_at;
 use super::hub::Hub;
-use super::hub::publish::{large_objects_of, of_team};
+use super::hub::publish::{large_objects_of, of_team, tags_of};
 use clone_large_files::{LargeFiles, Store};
 pub use staged::Staged;
 use staged::{refuse_taken, sweep};
@@ -62,6 +63,10 @@ pub struct WantedClone<'a> {
     pub start: Start,
     /// Further refs; they have precedence over those of the hub.
     pub refs: Vec<FoundRef>,
+    /// The checkout that it is made from, if any: it gets the tags of that.
+    pub desk: Option<&'a Membership>,
+    /// What it has of the checkout that it is made from.
+    pub inherited: Inherited,
     /// Its large files.
     pub large_files: LargeFiles,
     /// Returns the place of a tree's large files.
@@ -167,6 +172,7 @@ impl WantedClone<'_> {
             head: &branch,
             refs: self.refs(&branch)?,
             symbolic: self.remote_head(),
+            inherited: &self.inherited,
             config: self.config()?,
         }
         .make(&world.standing_in(self.root.path()))?;
@@ -210,6 +216,9 @@ impl WantedClone<'_> {
             if rest != "HEAD" && remote(rest).is_valid() {
                 refs.push(FoundRef { name: remote(rest), id: found.id });
             }
+        }
+        if let Some(desk) = self.desk {
+            refs.extend(tags_of(self.hub, desk)?);
         }
         refs.extend(self.hub.store.refs_below("refs/tags/")?);
         let checkpoints = of_team(self.hub)?.into_iter();

@@ -12,8 +12,8 @@ use crate::clones::removal;
 use crate::clones::removal::removed_log;
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::design::checkpoint::tag_message::TagMessage;
-use crate::flow::clones::inherited_files;
 use crate::flow::clones::setup_commands::{self, SetupCommand};
+use crate::flow::clones::{checkout_settings, inherited_files};
 use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
@@ -99,6 +99,8 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         scope: Some(&plan.work.scope),
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
+        desk: Some(&member),
+        inherited: checkout_settings::of(session),
         large_files: LargeFiles::All,
         store: crate::flow::clones::large_file_store::of_tree,
         url: Some(url.unwrap_or_else(here)),
@@ -229,7 +231,7 @@ impl<'a> Plan<'a> {
             run(world, &inside.repo, &["checkout", "-q", "--detach", &commit])?;
         }
         drop(inside);
-        crate::flow::clones::clone::set_up(world, staged, setup)?;
+        crate::flow::clones::clone::set_up(world, Some(session), staged, setup)?;
         inherited_files::ignored_files(session, staged.folder(), setup)?;
         if let Some(state) = self.held.uncommitted {
             inherited_files::put(world, staged, state)?;

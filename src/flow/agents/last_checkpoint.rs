@@ -117,7 +117,8 @@ impl FailingFilter {
     ) -> Result<T> {
         match look(inside) {
             Err(error)
-                if error.code() == Code::FilterFailed && self == FailingFilter::IsPassedOver =>
+                if matches!(error.code(), Code::FilterFailed | Code::FilterMissing)
+                    && self == FailingFilter::IsPassedOver =>
             {
                 let message = error.message();
                 (inside.world.narrate)(&format!("warning: {message}; files are kept unfiltered"));

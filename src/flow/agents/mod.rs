@@ -29,8 +29,8 @@ use crate::store::membership::Membership;
 use crate::store::settings::approved_commands::Approvals;
 
 use super::clones::cone::Cone;
-use super::clones::inherited_files;
 use super::clones::setup_commands::{self, SetupCommand};
+use super::clones::{checkout_settings, inherited_files};
 
 /// The options of a new agent.
 #[derive(Clone, Debug, Default)]
@@ -245,6 +245,8 @@ impl Plan {
             scope: None,
             start: self.start.clone(),
             refs: Vec::new(),
+            desk: Some(home.member),
+            inherited: checkout_settings::of(session),
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
@@ -326,7 +328,7 @@ fn set_up(
     let request = fork::Request { label: plan.label.clone(), from, switch: true };
     // Before hooks are installed: ours and those of git-lfs have no part in this.
     let begun = fork::create(&inside, &request)?;
-    super::clones::clone::set_up(&session.world, staged, setup)?;
+    super::clones::clone::set_up(&session.world, Some(session), staged, setup)?;
     inherited_files::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }

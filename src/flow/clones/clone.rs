@@ -9,6 +9,7 @@ use crate::clones::hub::publish;
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Staged, WantedClone, remote_prefix};
 use crate::git::identity::Identity;
+use crate::git::inherited::{Inherited, Signing};
 use crate::git::{ObjectWrites, Oid};
 use crate::lfs::install;
 use crate::model::{Code, Result, World, time};
@@ -21,7 +22,7 @@ use crate::store::settings::approved_commands::Approvals;
 use super::clone_source::Source;
 use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
-use super::{commit_identity, shared_clone};
+use super::{checkout_settings, commit_identity, shared_clone};
 
 /// The options of a clone.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +103,8 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         scope: request.scope.as_deref(),
         start: start.clone(),
         refs: Vec::new(),
+        desk: source.desk.as_ref(),
+        inherited: inherited(session.filter(|_| source.desk.is_some())),
         large_files: request.large_files.clone(),
         store: super::large_file_store::of_tree,
         url: Some(source.url.clone()),
@@ -117,8 +120,10 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     refuse_unknown_directories(world, &staged, request, start.commit)?;
     let sparse = staged.sparse.clone();
     let mut setup = Vec::new();
+    // The configuration of another repository does not apply to this one.
+    let desk = session.filter(|_| source.desk.is_some());
     if request.agent.is_some() {
-        set_up(world, &staged, &mut setup)?;
+        set_up(world, desk, &staged, &mut setup)?;
     }
     let member = staged.member.clone();
     let path = match staged.finish(world) {
@@ -129,8 +134,6 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         }
         finished => finished?,
     };
-    // The configuration of another repository does not apply to this one.
-    let desk = session.filter(|_| source.desk.is_some());
     let made = Made::at(&path, &member);
     let commands = make_ready(world, desk, made, request, &mut setup)?;
     Ok(CloneReport {
@@ -149,6 +152,11 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         commands,
         dry_run: false,
     })
+}
+
+/// Returns what a clone gets of the checkout it is made from, if any.
+fn inherited(checkout: Option<&Session>) -> Inherited {
+    checkout.map_or_else(|| Inherited::of_nothing(Signing::Off), checkout_settings::of)
 }
 
 /// Refuses directories that the tree does not have.
@@ -200,13 +208,18 @@ fn make_ready(
     setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
 }
 
-/// Installs the hooks and settings of a clone, before it is moved into place.
+/// Installs the hooks and settings of a clone, before it is moved into place; the project's own hooks are those of its
+/// checkout.
 pub(in crate::flow) fn set_up(
     world: &World,
+    checkout: Option<&Session>,
     staged: &Staged,
     setup: &mut Vec<String>,
 ) -> Result<()> {
     let inside = staged.session(world)?;
+    if let Some(checkout) = checkout {
+        setup.extend(checkout_settings::forward_hooks(checkout, &inside)?);
+    }
     hooks::install::run(&inside, Act::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
     commit_identity::follow_manifest(&inside)?;
@@ -215,5 +228,24 @@ pub(in crate::flow) fn set_up(
         install::install(&inside, way)?;
         setup.push("git-lfs".to_owned());
     }
+    note_submodules(&inside)?;
     inside.repo.date_index()
+}
+
+/// Says that submodules are empty in a new clone; their URLs are those of the checkout.
+fn note_submodules(inside: &Session) -> Result<()> {
+    let (world, repo) = (&inside.world, &inside.repo);
+    let submodules = repo.submodules(world, repo.tree_of(repo.head()?.commit())?, None)?;
+    let elsewhere = submodules.refused.iter().filter(|refused| refused.pinned.is_some());
+    let count = submodules.found.len() + elsewhere.count();
+    if count > 0 {
+        (world.narrate)(&format!(
+            "note: {} empty in the clone; to fill in what the agent needs: git submodule update --init PATH",
+            match count {
+                1 => "1 submodule is".to_owned(),
+                more => format!("{more} submodules are"),
+            }
+        ));
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{Hub, locate};
+use crate::clones::hub::{Hub, locate, publish};
 use crate::clones::removal::kept_refs;
 use crate::flow::sync::{self, ChangedBranch};
 use crate::git::new_repository::ConfigEntry;
@@ -22,7 +22,7 @@ use crate::store::membership::Role;
 use crate::store::refs::own_refs;
 
 use super::lost_record::{self, Record};
-use super::{commit_identity, large_file_store};
+use super::{checkout_settings, commit_identity, large_file_store};
 
 /// The refspec of the remote of a clone.
 const FETCH: &str = "+refs/heads/*:refs/remotes/origin/*";
@@ -52,6 +52,9 @@ pub struct RefreshReport {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// Whether settings, ignore rules or attributes of the checkout have changed, and are copied again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub settings_renewed: bool,
     /// Whether its record was lost, and is restored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub record_renewed: bool,
@@ -67,9 +70,16 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         clone.member.write(&clone.git_dir())?;
     }
     let url_changed = follow_origin(session, &clone)?;
+    let settings_renewed = match session {
+        Some(session) => checkout_settings::renew(session, &clone)?,
+        None => false,
+    };
     let hub = Hub::open(&clone.member.hub)?;
     if hub.has_remote() {
         hub.fetch(world)?;
+    }
+    if let Some(checkout) = session {
+        publish::publish(checkout)?;
     }
     let mut inside = open(world, &clone, &hub, ObjectWrites::Durable)?;
     let repo = &inside.repo;
@@ -80,6 +90,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
+    add_tags(&inside, &hub, session)?;
     announce(session.unwrap_or(&inside), &changes);
     if is_read {
         follow(&inside, &clone)?;
@@ -100,6 +111,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit,
         kept_as,
         hub: clone.member.hub,
+        settings_renewed,
         record_renewed: record == Record::Lost,
         dry_run: false,
     })
@@ -137,14 +149,33 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
             changes.push(RefChange { name: found.name, old, new: Some(found.id) });
         }
     }
+    move_refs(inside, &changes)?;
+    Ok(changes)
+}
+
+/// Adds the tags of the checkout that the clone does not have; a tag of the clone stays as it is.
+fn add_tags(inside: &Session, hub: &Hub, checkout: Option<&Session>) -> Result<()> {
+    let member = checkout.and_then(|checkout| checkout.membership.as_ref());
+    let Some(desk) = member.filter(|member| member.role == Role::Desk) else {
+        return Ok(());
+    };
+    let mut changes = Vec::new();
+    for tag in publish::tags_of(hub, desk)? {
+        if inside.repo.find_ref(&tag.name)?.is_none() {
+            changes.push(RefChange { name: tag.name, old: None, new: Some(tag.id) });
+        }
+    }
+    move_refs(inside, &changes)
+}
+
+fn move_refs(inside: &Session, changes: &[RefChange]) -> Result<()> {
     let who = inside.record_signature();
     let why = crate::git::refs::ReflogReason {
         text: "colony: refreshed",
         who: &who,
         operation: "refresh",
     };
-    own_refs::move_refs(inside, &changes, &why)?;
-    Ok(changes)
+    own_refs::move_refs(inside, changes, &why)
 }
 
 /// Returns the report of [`refresh`]: asks the remote, and changes nothing. Does not detect a new
@@ -162,6 +193,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
             commit: None,
             kept_as: None,
             hub: clone.member.hub,
+            settings_renewed: false,
             record_renewed: true,
             dry_run: true,
         });
@@ -192,6 +224,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit: from,
         kept_as: None,
         hub: clone.member.hub,
+        settings_renewed: false,
         record_renewed: false,
         dry_run: true,
     })

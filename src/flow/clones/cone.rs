@@ -1,4 +1,5 @@
-//! The directories of a new clone: those requested, else those of the settings at its commit.
+//! The directories of a new clone: those requested, else those of the settings at its commit, else those of its
+//! checkout.
 
 use crate::git::{Oid, Repo};
 use crate::model::{Result, World, text};
@@ -7,7 +8,7 @@ use crate::store::settings::clone_cone;
 /// The directories of a new clone, beside the files at the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cone {
-    /// Those of the setting; without one the whole tree.
+    /// Those of the setting; without one those of the checkout.
     #[default]
     Configured,
     /// The whole tree.
@@ -34,6 +35,11 @@ impl Cone {
             Cone::Of(typed) => of_tree.cone_of(tree, typed).map(|()| typed.clone()),
             Cone::Configured => {
                 let mut found = clone_cone::find(world, repo, of_tree, tree)?;
+                let mut named_by = format!("'{}'", clone_cone::KEY);
+                if found.is_empty() {
+                    found = of_checkout(world, repo)?;
+                    "the sparse checkout here".clone_into(&mut named_by);
+                }
                 let is_there = |name: &String| of_tree.cone_of(tree, std::slice::from_ref(name));
                 let missing: Vec<String> = found
                     .extract_if(.., |name| is_there(name).is_err())
@@ -42,8 +48,7 @@ impl Cone {
                 if !missing.is_empty() {
                     let count = text::count(missing.len(), "directory");
                     (world.narrate)(&format!(
-                        "warning: '{}' names {count} that the commit does not have: {}",
-                        clone_cone::KEY,
+                        "warning: {named_by} names {count} that the commit does not have: {}",
                         missing.join(", ")
                     ));
                 }
@@ -51,6 +56,19 @@ impl Cone {
             }
         }
     }
+}
+
+/// Returns the cone of a sparse checkout, which its clones share like its worktrees; one of patterns has none.
+fn of_checkout(world: &World, checkout: &Repo) -> Result<Vec<String>> {
+    if checkout.config_bool("core.sparseCheckout") != Some(true) {
+        return Ok(Vec::new());
+    }
+    if checkout.config_bool("core.sparseCheckoutCone") == Some(true) {
+        return checkout.cone(world);
+    }
+    let note = "note: the sparse checkout here has patterns, not directories; the clone has the whole tree";
+    (world.narrate)(note);
+    Ok(Vec::new())
 }
 
 /// Returns the settings for a clone of another repository; only the user's own configuration counts

@@ -1,5 +1,6 @@
 //! The clones on this machine: listed, updated, removed.
 
+pub(crate) mod checkout_settings;
 pub mod clone;
 pub mod clone_of_agent;
 pub mod clone_preview;

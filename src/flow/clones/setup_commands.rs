@@ -19,6 +19,8 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::settings::approved_commands::{self, Approvals, NamedBy};
 
+use super::checkout_settings;
+
 /// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -221,6 +223,9 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root));
     let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
+    if let Some(checkout) = session.filter(|_| !request.dry_run) {
+        checkout_settings::renew(checkout, &clone)?;
+    }
     let inside = Session::open_foreign(world, &clone.path, ObjectWrites::Durable)?;
     inside.refuse_reader()?;
     let tree = inside.repo.tree_of(inside.repo.head()?.commit())?;

@@ -23,6 +23,7 @@ use crate::model::progress::Progress;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::file_writer::{LeftToGit, left_to_git};
+use super::filter_drivers;
 
 /// The interval between reports of the number of files written.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -115,6 +116,9 @@ impl Repo {
             .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
             .or_code(Code::RepositoryBroken, cannot)
             .map_err(Error::unchanged)?;
+        filter_drivers::follow_git(self, &mut options.filters);
+        // 'core.fileMode' is about what git reads from files: it writes the bit whatever that says.
+        options.fs.executable_bit = true;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc().or_code(Code::Io, cannot)?;
@@ -139,9 +143,10 @@ impl Repo {
         world.interrupt.check()?;
         outcome
             .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
+            .map_err(|error| self.smudge_error(world, &index, error))
             .map_err(|error| full_disk::explained(error, folder))?;
         let files = WrittenFiles { tree, index: &index, wanted, folder };
-        self.restage_by_git(world, &files)
+        self.restage_by_git(world, &files).map(drop)
     }
 
     /// Checks whether a filter failed because git-lfs lacks objects, and names them.
@@ -190,17 +195,18 @@ impl Repo {
         Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
     }
 
-    /// Rewrites files that only git converts as git does.
+    /// Rewrites files that only git converts as git does; returns those that it has rewritten, with their blobs.
     pub(in crate::git) fn restage_by_git(
         &self,
         world: &World,
         files: &WrittenFiles<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<(RepoPath, Oid)>> {
         let WrittenFiles { tree, index, wanted, folder } = *files;
         let cannot = || "cannot write the files of the checkpoint";
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let mut attributes =
             self.inner.attributes_only(index, source).or_code(Code::RepositoryBroken, cannot)?;
+        let mut rewritten = Vec::new();
         for path in wanted {
             let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
                 continue;
@@ -222,8 +228,9 @@ impl Repo {
             let file = std::fs::File::options().write(true).truncate(true).open(path.under(folder));
             file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
                 .map_err(|e| Error::io(cannot(), e).unchanged())?;
+            rewritten.push((path.clone(), entry.id.into()));
         }
-        Ok(())
+        Ok(rewritten)
     }
 
     fn smudge_with_git(

@@ -17,6 +17,8 @@ use crate::git::process::command_config::quoted;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::filter_drivers;
+
 /// The setting for git-lfs's storage folder.
 const STORAGE: &str = "lfs.storage";
 
@@ -62,12 +64,9 @@ impl CleanFilters {
             .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
         let (mut pipeline, attributes) = pipeline.into_parts();
         let folder = repo.large_files_in.borrow();
+        filter_drivers::follow_git(repo, &mut pipeline);
         for driver in &mut pipeline.options_mut().drivers {
             let folder = folder.as_ref().filter(|_| driver.name == "lfs");
-            // As for git, an empty command is none.
-            for command in [&mut driver.clean, &mut driver.process] {
-                command.take_if(|command| command.is_empty());
-            }
             for command in [&mut driver.clean, &mut driver.process].into_iter().flatten() {
                 if let Some(folder) = folder {
                     *command = directed(command, folder);

@@ -108,7 +108,11 @@ impl<'a> FileWriter<'a> {
                 Stored::File(file) => Some(*file),
                 Stored::Nothing => None,
                 // git decides what a missing or failing filter means for this file.
-                Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
+                Stored::NotFiltered => {
+                    let stored = self.store_with_git(path, metadata, indexed);
+                    let reason = || self.repo.clean_error(self.world, &self.scan.index, path);
+                    return stored.map_err(|error| reason().unwrap_or(error));
+                }
             }
         } else if metadata.is_symlink() {
             let link = safe_open::read_link(self.repo.workdir(), path)

@@ -5,6 +5,7 @@ mod clean;
 mod clean_filters;
 mod file_writer;
 pub mod filled_directories;
+pub(in crate::git) mod filter_drivers;
 pub mod foreign_worktree;
 mod hidden_files;
 pub mod ignored;

@@ -27,7 +27,7 @@ struct Slot {
 impl Slot {
     fn of(folder: &Path, hook: HookName) -> Slot {
         let name = hook.as_str();
-        Slot { hook, path: folder.join(name), former: folder.join(format!("{name}{SUFFIX}")) }
+        Slot { hook, path: folder.join(name), former: folder.join(former_name(name)) }
     }
 
     fn alias(&self, ending: &str) -> PathBuf {
@@ -43,9 +43,14 @@ impl Slot {
     }
 
     fn script(&self) -> Vec<u8> {
-        let file = format!("{}{SUFFIX}", self.hook.as_str());
+        let file = former_name(self.hook.as_str());
         script::git_hook(self.hook, &Former::Beside(&file))
     }
+}
+
+/// Returns the name of the file of a hook that was renamed.
+pub(super) fn former_name(name: &str) -> String {
+    format!("{name}{SUFFIX}")
 }
 
 /// Returns `true` if a hook in the folder would not work after a rename.

@@ -44,6 +44,11 @@ const WHERE_THERE_IS_ONE: [&str; 9] = [
     "reference-transaction",
 ];
 
+/// Lists the hooks of git beside those that we install.
+pub(super) fn others() -> impl Iterator<Item = &'static str> {
+    ALWAYS.into_iter().chain(WHERE_THERE_IS_ONE)
+}
+
 /// Plans to replace the folder in effect by ours.
 pub(super) fn install(home: &Home, folder: &HooksFolder) -> Vec<Action> {
     let former = folder.as_former();

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::git::identity::Identity;
+use crate::git::inherited::Signing;
 use crate::model::{Result, World};
 
 use colony_toml::SettingsProblem;
@@ -92,6 +93,8 @@ pub struct Settings {
     pub clone_link: Vec<String>,
     /// The time limit of a command that prepares a new clone; `None` for no limit.
     pub clone_run_time: Option<Duration>,
+    /// Whether clones sign commits and tags.
+    pub clone_signing: Signing,
     /// The defaults for rows of the repo map.
     pub map: MapSettings,
     /// The maximum size of a file of the knowledge base.
@@ -209,6 +212,11 @@ impl Settings {
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
+            clone_signing: if truth(layers, "colony.clone.sign")? {
+                Signing::AsInCheckout
+            } else {
+                Signing::Off
+            },
             map: MapSettings::of(layers)?,
             ingest_max_bytes: number("colony.ingest.maxBytes")?,
             mcp: McpSettings::of(layers)?,

@@ -227,6 +227,15 @@ pub const TABLE: &[Setting] = &[
         help: "seconds each of these commands may take; empty means no limit",
     },
     Setting {
+        key: "colony.clone.sign",
+        variable: "COLONY_CLONE_SIGN",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether clones sign commits and tags as their checkout does",
+    },
+    Setting {
         key: "colony.lineTime",
         variable: "COLONY_LINE_TIME",
         flag: None,

@@ -448,13 +448,46 @@ fn a_filter_that_is_missing_counts_only_if_it_is_required() {
     assert_same_tree(&sandbox);
     sandbox.git(&["config", "filter.m.required", "true"]);
     sandbox.write("x.m", "zzz\n");
-    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "filter-failed");
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "filter-missing");
     // What cannot be stored can still be moved aside, and comes back.
     sandbox.git(&["config", "filter.m.clean", "false"]);
     sandbox.colony(&["restore", "before", "--mode", "files"]);
     assert_eq!(sandbox.read("x.m"), "x\n");
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.read("x.m"), "zzz\n");
+}
+
+#[test]
+fn a_required_filter_without_a_command_stores_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.m filter=m\n");
+    sandbox.write("x.m", "x\n");
+    sandbox.colony(&["checkpoint", "-m", "before"]);
+    fs::write(sandbox.path(".git/config"), {
+        let config = sandbox.read(".git/config");
+        // Without '=', it is true.
+        format!("{config}[filter \"m\"]\n\trequired\n")
+    })
+    .unwrap();
+    sandbox.write("x.m", "secret\n");
+    assert!(!sandbox.try_git(&["add", "x.m"]));
+    for command in [&["checkpoint", "-m", "x"][..], &["commit", "-m", "x", "x.m"]] {
+        assert_eq!(sandbox.error(command), "filter-missing");
+    }
+    let plain = sandbox.git(&["hash-object", "--no-filters", "x.m"]);
+    assert!(!sandbox.try_git(&["cat-file", "-e", plain.trim()]));
+    sandbox.git(&["config", "filter.m.clean", "cat"]);
+    assert_same_tree(&sandbox);
+    // The other direction: git cannot check it out, either.
+    sandbox.remove("x.m");
+    assert!(!sandbox.try_git(&["checkout", "HEAD", "--", "x.m"]));
+    assert_eq!(sandbox.error(&["restore", "before"]), "filter-missing");
+    // An empty process turns all commands off.
+    sandbox.git(&["config", "filter.m.clean", "tr a-z A-Z"]);
+    sandbox.git(&["config", "filter.m.required", "false"]);
+    sandbox.git(&["config", "filter.m.process", ""]);
+    sandbox.write("x.m", "not in capitals\n");
+    assert_same_tree(&sandbox);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Clones and hubs: made, refreshed, sparse, damaged, on other file systems.
 
+mod checkout_settings;
 mod clone_commands;
 mod file_systems;
 mod hub_damage;
 mod hub_faults;
+mod like_a_worktree;
 mod newer_format;
 mod sparse_clones;
 mod variables;

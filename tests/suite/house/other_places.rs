@@ -4,13 +4,14 @@
 use super::sources;
 
 /// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
-const GATED: [&str; 16] = [
+const GATED: [&str; 17] = [
     "clones/hub/hub_rebuild.rs",
     "flow/agents/agent_places.rs",
     "flow/agents/agent_removal.rs",
     "flow/agents/agent_state.rs",
     "flow/agents/last_checkpoint.rs",
     "flow/agents/mod.rs",
+    "flow/clones/checkout_settings.rs",
     "flow/clones/clone.rs",
     "flow/clones/clone_refresh.rs",
     "flow/clones/lost_record.rs",
@@ -24,7 +25,7 @@ const GATED: [&str; 16] = [
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 23] = [
+const OTHERS: [(&str, &str); 24] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/run_action.rs", "the clone of the agent that acts"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
@@ -33,6 +34,7 @@ const OTHERS: [(&str, &str); 23] = [
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
     ("context/working_files.rs", "lists names only, without a monitor of files"),
     ("flow/agents/agent_state.rs", "the world of a repository with our configuration"),
+    ("flow/clones/checkout_settings.rs", "the checkout of the clone that acts; starts nothing"),
     ("flow/clones/colony.rs", "the repository that the command has changed"),
     ("flow/clones/setup_commands.rs", "commands that the user has approved"),
     ("flow/clones/shared_clone.rs", "the world of a gated repository"),

@@ -489,3 +489,15 @@ fn an_empty_list_of_paths_does_not_bring_back_everything() {
     sandbox.colony(&["restore", "HEAD", "--", "a.txt"]);
     assert_eq!(sandbox.read("a.txt"), "one\n");
 }
+
+#[test]
+fn restore_writes_the_executable_bit_as_git_does() {
+    let sandbox = Sandbox::new();
+    sandbox.write("run.sh", "#!/bin/sh\n");
+    sandbox.set_mode("run.sh", 0o755);
+    sandbox.colony(&["checkpoint", "-m", "with a program"]);
+    sandbox.git(&["config", "core.fileMode", "false"]);
+    sandbox.remove("run.sh");
+    sandbox.colony(&["restore", "with a program"]);
+    assert!(sandbox.worktree()["run.sh"].starts_with("file 755"));
+}
