@@ -48,8 +48,13 @@ impl ConfigFile {
     /// Returns every value of `key` in `bytes`, as written.
     pub fn values(repo: &Repo, world: &World, bytes: &[u8], key: &str) -> Result<Vec<Vec<u8>>> {
         let mut git = repo.git(world);
-        git.args(["config", "--file", "-", "-z", "--get-all", key]);
+        // Without the option git follows includes, and fails at a relative one.
+        git.args(["config", "--file", "-", "--no-includes", "-z", "--get-all", key]);
         let output = git.input(bytes.to_vec()).run()?;
+        // 1: there is none.
+        if !matches!(output.code, Some(0 | 1)) {
+            return Err(process::failed("read the configuration", &output.stderr));
+        }
         let mut values: Vec<Vec<u8>> =
             output.stdout.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
         // Each value ends with the separator.

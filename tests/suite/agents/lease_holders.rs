@@ -40,7 +40,7 @@ fn two_terminals_are_two_holders() {
     let said = second.shell(&away("four\n"));
     assert!(said.contains("agent-busy"), "{said}");
     let said = first.shell(&away("five\n"));
-    assert!(said.contains("\"ok\": true"), "{said}");
+    assert!(said.contains("\"ok\":true"), "{said}");
     assert_eq!(lease_of(&clone)["holder"]["command"], "first");
     first.end();
     assert_eq!(second.work(&clone, "six\n")["ok"], true);
