@@ -48,7 +48,8 @@ impl ConfigFile {
     /// Returns every value of `key` in `bytes`, as written.
     pub fn values(repo: &Repo, world: &World, bytes: &[u8], key: &str) -> Result<Vec<Vec<u8>>> {
         let mut git = repo.git(world);
-        git.args(["config", "--file", "-", "-z", "--get-all", key]);
+        // git refuses a relative include in a text without a place; those of other files are not asked for.
+        git.args(["config", "--no-includes", "--file", "-", "-z", "--get-all", key]);
         let output = git.input(bytes.to_vec()).run()?;
         let mut values: Vec<Vec<u8>> =
             output.stdout.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
