@@ -6,8 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::git::Repo;
-use crate::git::plain_file;
+use crate::git::{Repo, plain_file, process};
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::lock::FileIdentity;
 
