@@ -122,7 +122,8 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
 /// nothing shows who started that, as after `setsid --fork`.
 fn of_detached(world: &World) -> Option<(String, AgentReason)> {
     let oldest = process_tree::detached(world.process?)?;
-    let mut before = processes::all().filter(|process| process.started < oldest.started);
+    // The system counts the time of a start in hundredths of a second.
+    let mut before = processes::all().filter(|process| process.started <= oldest.started);
     before.find_map(|Process { pid, command, .. }| {
         let place = processes::folder_of(pid).filter(|place| place.is_absolute())?;
         Some((agent_at(&place)?, AgentReason::Detached { pid, command }))
