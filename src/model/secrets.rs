@@ -127,10 +127,10 @@ impl Form {
         let count = |is_in: fn(&u8) -> bool| after.iter().take_while(|byte| is_in(byte)).count();
         let following = match self.follows {
             Follows::Key => length_of_key(after),
-            Follows::Token => count(is_token),
+            Follows::Token => count(|byte| is_token(*byte)),
             Follows::Alphanumeric => count(u8::is_ascii_alphanumeric),
             Follows::CapitalsExactly => {
-                let all = count(is_token);
+                let all = count(|byte| is_token(*byte));
                 let capitals = count(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
                 return (all == self.least && capitals == all).then_some(self.prefix.len() + all);
             }
@@ -141,7 +141,7 @@ impl Form {
 
     /// Returns the length of a secret of parts with dots between them.
     fn dotted(&self, after: &[u8]) -> Option<usize> {
-        let all = after.iter().take_while(|byte| is_token(byte) || **byte == b'.').count();
+        let all = after.iter().take_while(|byte| is_token(**byte) || **byte == b'.').count();
         let mut parts = after.get(..all)?.split(|byte| *byte == b'.');
         let is_long = |part: Option<&[u8]>| part.is_some_and(|part| part.len() >= self.least);
         let (first, second) = (parts.next(), parts.next());
@@ -184,7 +184,7 @@ enum Place {
     Anywhere,
 }
 
-fn is_token(byte: &u8) -> bool {
+fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 

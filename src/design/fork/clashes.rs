@@ -104,12 +104,12 @@ fn pairs<'a>(open: &'a [&'a Fork]) -> impl Iterator<Item = (&'a Fork, &'a Fork)>
     all.filter(|(a, b)| a.head_sha != b.head_sha)
 }
 
+/// Two commits, and how they clash.
+type Answer = ((Oid, Oid), Result<Known>);
+
 /// Merges pairs that have a common ancestor; without one, a pair does not count as a clash, nor where one contains the
 /// other.
-fn ask(
-    session: &Session,
-    questions: BTreeSet<(Oid, Oid)>,
-) -> Result<Vec<((Oid, Oid), Result<Known>)>> {
+fn ask(session: &Session, questions: BTreeSet<(Oid, Oid)>) -> Result<Vec<Answer>> {
     let repo = &session.repo;
     let pairs: Vec<_> = questions.into_iter().collect();
     let bases = repo.merge_bases_of(&pairs)?;
