@@ -16,11 +16,11 @@ pub(super) fn require(session: &Session, scan: &Scan) -> Result<()> {
         return Ok(());
     }
     let why = if is_hidden {
-        "status.showUntrackedFiles hides them".to_owned()
+        "hidden by status.showUntrackedFiles".to_owned()
     } else {
         format!("more than {limit} (colony.maxNewFiles)")
     };
-    Err(Error::new(Code::TooManyNewFiles, format!("it would commit {files} new files: {why}"))
+    Err(Error::new(Code::TooManyNewFiles, format!("it would commit new files: {files}, {why}"))
         .unchanged()
         .detail("new_files", files)
         .hint("git colony checkpoint --all-untracked   # or list them in .gitignore"))

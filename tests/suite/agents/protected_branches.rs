@@ -2,6 +2,7 @@
 //! alike, and a refusal changes nothing.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -249,6 +250,10 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
     desk.git(&["init", "-q", "--bare", url]);
     let made = desk.json(&["agents", "new", "ada"]);
     let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap())).with_program();
+    // The earlier hook may upload, as that of git-lfs does: it does not run before the refusal.
+    let earlier = clone.path(".git/hooks/pre-push.before-colony");
+    fs::write(&earlier, "#!/bin/sh\ntouch uploaded\n").unwrap();
+    fs::set_permissions(&earlier, fs::Permissions::from_mode(0o755)).unwrap();
     for pushed in ["HEAD:main", "HEAD:refs/heads/main"] {
         let output = clone.git_output(&["push", "-q", url, pushed]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -259,8 +264,10 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
     let output = clone.git_output(&["push", "-q", url, "HEAD:fork/ada"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("no person has allowed agents to push"), "{said}");
+    assert!(!clone.path("uploaded").exists());
     desk.git(&["config", "colony.sync.origin.push", url]);
     assert!(clone.try_git(&["push", "-q", url, "HEAD:fork/ada"]));
+    assert!(clone.path("uploaded").exists());
     desk.colony(&["hooks", "install"]);
     assert!(desk.with_program().try_git(&["push", "-q", url, "main"]));
 }
