@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::BStr;
 use gix::index::entry::Flags;
 
-use crate::git::worktree::safe_open::MAX_RULES_BYTES;
+use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES};
 use crate::git::{Repo, plain_file};
 use crate::model::{RepoPath, Result};
 
@@ -125,7 +125,11 @@ impl IgnoreStack<'_> {
                 } else {
                     rule_files::require(&path, &on_disk)?;
                     // As in git, one that cannot be read ignores nothing, and no symlink is followed.
-                    self.repo.read_file(&path, MAX_RULES_BYTES).ok().flatten()
+                    match self.repo.read_file(&path, MAX_RULES_BYTES) {
+                        Ok(bytes) => bytes,
+                        Err(Fault::Interrupted(error)) => return Err(error),
+                        Err(_) => None,
+                    }
                 }
             }
         };
