@@ -49,6 +49,8 @@ pub(crate) enum Blow {
     Fail(&'static str),
     /// The same, and it may be one by which the program reads, so that it cannot see what is left.
     FailAnywhere(&'static str),
+    /// The call fails with EIO where it is one on this file.
+    FailOf(&'static str),
 }
 
 /// How a run under a fault ended.
@@ -78,7 +80,8 @@ impl Fault {
             | Blow::KillAndWorkOn
             | Blow::KillAndRepeat
             | Blow::Fail(_)
-            | Blow::FailAnywhere(_) => false,
+            | Blow::FailAnywhere(_)
+            | Blow::FailOf(_) => false,
         };
         Struck {
             happened: log.contains("killed by SIGKILL") || log.contains("(INJECTED)"),
@@ -109,6 +112,15 @@ impl Fault {
                 tracing = Tracing::inject(call, &self.blow.effect(), "1");
                 tracing.options.extend(["-f", "-P"].map(str::to_owned));
                 tracing.options.push(path);
+            }
+            Blow::FailOf(file) => {
+                // strace knows it by the name that the program gives, and by its path once it is open.
+                let path = repository.root.join(file);
+                let path = path.to_str().expect("our names are UTF-8");
+                let name = Path::new(file).file_name().and_then(|name| name.to_str());
+                for seen in [path, name.expect("it has a name")] {
+                    tracing.options.extend(["-P", seen].map(str::to_owned));
+                }
             }
             _ => {}
         }
@@ -171,6 +183,7 @@ impl Blow {
     fn effect(self) -> String {
         match self {
             Blow::Fail(error) | Blow::FailAnywhere(error) => format!("error={error}"),
+            Blow::FailOf(_) => "error=EIO".to_owned(),
             _ => "signal=KILL".to_owned(),
         }
     }
@@ -195,6 +208,7 @@ impl fmt::Display for Blow {
             Blow::KillLfs => f.write_str("git-lfs killed"),
             Blow::Fail(error) => f.write_str(error),
             Blow::FailAnywhere(error) => write!(f, "{error} anywhere"),
+            Blow::FailOf(file) => write!(f, "EIO of {file}"),
         }
     }
 }
@@ -262,7 +276,8 @@ fn trace(
         | Blow::KillAndWorkOn
         | Blow::KillAndRepeat
         | Blow::Fail(_)
-        | Blow::FailAnywhere(_) => strace,
+        | Blow::FailAnywhere(_)
+        | Blow::FailOf(_) => strace,
         Blow::KillBoth => {
             // git unlinks a lock when the pipe to it closes, and one of its own after a commit.
             let before_it_cleans_up = Tracing::inject("unlink", "signal=KILL", "1");

@@ -575,6 +575,15 @@ fn a_restore_with_any_call_failing_happened_or_did_not() {
 }
 
 #[test]
+fn rules_that_cannot_be_read_are_never_taken_for_none() {
+    for file in [".gitignore", ".git/info/exclude"] {
+        for command in [&CHECKPOINT, &RESTORE, &MERGE, &FORK] {
+            matrix::fail_to_read(command, file);
+        }
+    }
+}
+
+#[test]
 fn a_merge_with_any_call_failing_happened_or_did_not() {
     matrix::fail_anywhere(&MERGE, "EIO");
 }

@@ -132,6 +132,11 @@ pub(crate) fn fail_anywhere(command: &ChangingCommand, error: &'static str) {
     run(command, Blow::FailAnywhere(error), &calls, Depth::Sampled);
 }
 
+/// Lets the calls that read one file fail, one after the other.
+pub(crate) fn fail_to_read(command: &ChangingCommand, file: &'static str) {
+    run(command, Blow::FailOf(file), CALLS_OF_READING, Depth::Every);
+}
+
 fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Depth) {
     fault::require_strace();
     let stage = Stage::set(command);
@@ -272,8 +277,8 @@ impl<'a> Stage<'a> {
             return self.judge_taking_out(repository, struck);
         }
         // What it says it cannot clean up the next command does, too; so it does what could not be seen.
-        let is_left =
-            struck.said.contains("cannot clean up") || matches!(blow, Blow::FailAnywhere(_));
+        let is_left = struck.said.contains("cannot clean up")
+            || matches!(blow, Blow::FailAnywhere(_) | Blow::FailOf(_));
         if struck.happened && (blow.kills_the_program() || is_left) {
             repository.try_colony(RECOVER)?;
         }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use gix::bstr::BStr;
 use gix::index::entry::Flags;
 
-use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES};
-use crate::git::{Repo, plain_file};
+use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
+use crate::git::worktree::safe_open::MAX_RULES_BYTES;
 use crate::model::{RepoPath, Result};
 
 use super::pattern::PatternList;
@@ -58,7 +59,7 @@ impl Repo {
             index,
             files_of,
             folds_case,
-            common: [Some(info), of_user].map(|path| patterns_of(path, folds_case)),
+            common: [patterns_of(Some(info), folds_case)?, patterns_of(of_user, folds_case)?],
             open: Vec::new(),
         };
         let patterns = stack.read(&[])?;
@@ -67,10 +68,14 @@ impl Repo {
     }
 }
 
-/// Reads a file of patterns; as in git, one that cannot be read ignores nothing.
-fn patterns_of(path: Option<PathBuf>, folds_case: bool) -> PatternList {
-    let bytes = path.and_then(|path| plain_file::read(path).ok()).unwrap_or_default();
-    PatternList::parse(&bytes, folds_case)
+/// Reads a file of patterns outside the working tree.
+fn patterns_of(path: Option<PathBuf>, folds_case: bool) -> Result<PatternList> {
+    let Some(path) = path else {
+        return Ok(PatternList::default());
+    };
+    let read = plain_file::find(&path, Symlinks::Followed, MAX_RULES_BYTES);
+    let bytes = rule_files::content(&path.to_string_lossy(), read)?;
+    Ok(PatternList::parse(&bytes, folds_case))
 }
 
 impl IgnoreStack<'_> {
@@ -117,23 +122,19 @@ impl IgnoreStack<'_> {
     fn read(&self, prefix: &[u8]) -> Result<PatternList> {
         let path = RepoPath::new([prefix, RuleFile::Ignore.name().as_bytes()].concat());
         let bytes = match self.files_of {
-            IgnoreFilesOf::Index => self.in_index(&path),
+            IgnoreFilesOf::Index => self.in_index(&path).unwrap_or_default(),
             IgnoreFilesOf::Worktree => {
                 let on_disk = path.under(self.repo.workdir());
                 if is_missing(&on_disk) {
-                    self.in_index(&path)
+                    self.in_index(&path).unwrap_or_default()
                 } else {
                     rule_files::require(&path, &on_disk)?;
-                    // As in git, one that cannot be read ignores nothing, and no symlink is followed.
-                    match self.repo.read_file(&path, MAX_RULES_BYTES) {
-                        Ok(bytes) => bytes,
-                        Err(Fault::Interrupted(error)) => return Err(error),
-                        Err(_) => None,
-                    }
+                    let read = self.repo.read_file(&path, MAX_RULES_BYTES);
+                    rule_files::content(&path.to_string(), read)?
                 }
             }
         };
-        Ok(PatternList::parse(&bytes.unwrap_or_default(), self.folds_case))
+        Ok(PatternList::parse(&bytes, self.folds_case))
     }
 
     /// Reads an ignore file that the index has; beside a working tree only one that is not checked out.

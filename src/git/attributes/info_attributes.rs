@@ -13,8 +13,12 @@ use gix::bstr::BStr;
 use gix::glob::pattern::Case;
 use gix::index::entry::Mode;
 
-use crate::git::{Repo, plain_file};
+use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
+use crate::git::worktree::safe_open::MAX_RULES_BYTES;
 use crate::model::{Code, Result, ResultExt as _};
+
+use super::rule_files;
 
 /// The macro that git defines itself.
 const BUILT_IN: &[u8] = b"[attr]binary -diff -merge -text\n";
@@ -34,9 +38,11 @@ impl InfoAttributes {
         root: impl FnOnce() -> Vec<u8>,
     ) -> Result<Option<InfoAttributes>> {
         let path = repo.common_dir().join("info/attributes");
-        let Ok(own) = plain_file::read(&path) else {
+        let read = plain_file::find(&path, Symlinks::Followed, MAX_RULES_BYTES);
+        let own = rule_files::content(&path.to_string_lossy(), read)?;
+        if own.is_empty() {
             return Ok(None);
-        };
+        }
         let mut text = BUILT_IN.to_vec();
         let root = root();
         let is_macro = |line: &&[u8]| line.trim_ascii_start().starts_with(b"[attr]");

@@ -3,6 +3,7 @@
 //!
 //! A symlink or a directory of that name is accepted: nobody reads it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
@@ -140,6 +141,28 @@ fn look(path: &Path) -> Option<Fault> {
     } else {
         (found.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
     }
+}
+
+/// Returns the content of a rule file, empty if there is none. As in git, a file that its owner hides, a symlink and
+/// a directory have no rules. Fails if the system cannot read the file: without its rules a checkpoint would store
+/// ignored files, and a restore would take them away.
+pub(in crate::git) fn content(
+    shown: &str,
+    read: Result<Option<Vec<u8>>, Fault>,
+) -> Result<Vec<u8>> {
+    match read {
+        Ok(bytes) => Ok(bytes.unwrap_or_default()),
+        Err(Fault::Interrupted(error)) => Err(error),
+        Err(Fault::Unreadable(error)) if !hides(error.kind()) => {
+            let message = format!("cannot read the rules in '{shown}'");
+            Err(Error::io(message, error).detail("path", shown).unchanged())
+        }
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+fn hides(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::NotADirectory | ErrorKind::NotFound)
 }
 
 fn refused(path: &RepoPath, fault: &Fault) -> Error {

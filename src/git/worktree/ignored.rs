@@ -6,6 +6,7 @@
 use gix::bstr::BStr;
 
 use crate::git::attributes::ignore_stack::{IgnoreFilesOf, IgnoreStack};
+use crate::git::attributes::rule_files;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 
@@ -120,7 +121,7 @@ impl<'a> Rules<'a> {
         if is_repository(&on_disk) || self.read > MAX_READ {
             return Ok(Seen::Whole);
         }
-        if self.hides_itself(path) {
+        if self.hides_itself(path)? {
             return Ok(Seen::Ignored);
         }
         self.directory(path)
@@ -161,19 +162,16 @@ impl<'a> Rules<'a> {
     }
 
     /// Returns `true` if an ignore file in the directory, not from the tree, hides all of it.
-    fn hides_itself(&self, path: &RepoPath) -> bool {
+    fn hides_itself(&self, path: &RepoPath) -> Result<bool> {
         let mut name = path.as_bytes().to_vec();
         name.extend_from_slice(b"/.gitignore");
         if self.index.entry_by_path(BStr::new(&name)).is_some() {
-            return false;
+            return Ok(false);
         }
-        let text = self
-            .repo
-            .read_file(&RepoPath::new(name), MAX_RULES_BYTES)
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let path = RepoPath::new(name);
+        let read = self.repo.read_file(&path, MAX_RULES_BYTES);
+        let text = rule_files::content(&path.to_string(), read)?;
         let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        lines.any(|line| line == b"*")
+        Ok(lines.any(|line| line == b"*"))
     }
 }
