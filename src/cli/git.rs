@@ -10,7 +10,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, typed_path};
+use super::{Face, Stop, git_code, typed_path};
 
 /// Ask git about this checkout, within limits
 ///
@@ -26,6 +26,9 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum GitCommand {
+    Find(git_code::FindArgs),
+    Read(git_code::ReadArgs),
+    History(git_code::HistoryArgs),
     Log(LogArgs),
     Diff(DiffArgs),
     Status(StatusArgs),
@@ -79,9 +82,18 @@ struct From {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let args = match args.command {
+        GitCommand::Find(args) => return git_code::find(face, args),
+        GitCommand::Read(args) => return git_code::read(face, &args),
+        GitCommand::History(args) => return git_code::history(face, args),
+        command => Args { command },
+    };
     let (world, checkout) = face.checkout()?;
     let below = |path: PathBuf| typed_path::below(&world, &checkout.root, &path);
     let (question, from) = match args.command {
+        GitCommand::Find(_) | GitCommand::Read(_) | GitCommand::History(_) => {
+            return Ok(Outcome::Yes);
+        }
         GitCommand::Log(args) => {
             let report = git_tools::git_log(&world, &checkout, args.max_commits)?;
             return face.answer(&report);

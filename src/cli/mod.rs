@@ -42,6 +42,7 @@ mod fleet;
 mod fork;
 mod forks;
 mod git;
+mod git_code;
 mod grammar;
 mod groups;
 mod guide;

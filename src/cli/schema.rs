@@ -80,6 +80,9 @@ use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
 use crate::flow::workspace::cargo::CargoReport;
 use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
 use crate::flow::workspace::catalog_edit::CatalogChangeReport;
+use crate::flow::workspace::code::find_lines::FoundLinesReport;
+use crate::flow::workspace::code::line_history::HistoryReport;
+use crate::flow::workspace::code::read_lines::ReadReport;
 use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
@@ -189,7 +192,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("forks delete", answer::<DeleteReport>),
     ("git blame", answer::<GitTextReport>),
     ("git diff", answer::<GitTextReport>),
+    ("git find", answer::<FoundLinesReport>),
+    ("git history", answer::<HistoryReport>),
     ("git log", answer::<GitLogReport>),
+    ("git read", answer::<ReadReport>),
     ("git status", answer::<GitTextReport>),
     ("groups", answer::<GroupsReport>),
     ("help", answer::<help::CommandsReport>),

@@ -4,9 +4,9 @@
 //! that is UTF-8 is a string and any other is `{"bytes": "<base64>", "path": "<escaped>"}`, so that nothing is lost.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,11 @@ impl RepoPath {
     /// Returns the path for use below a worktree root.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// Returns the path as a pathspec of git with this magic, which is for the path and everything below it.
+    pub fn as_pathspec(&self, magic: &str) -> OsString {
+        OsString::from_vec([b":(", magic.as_bytes(), b")", &self.0].concat())
     }
 
     /// Joins it to `root`.

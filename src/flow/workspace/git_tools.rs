@@ -1,20 +1,24 @@
 //! What git says about this checkout, for agents that have no shell: within limits of time and size, without pager and
 //! color, and with git's message where it fails. Reads only.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::query::query_log::{LogFilter, LoggedCommit, log};
+use super::query::query_log::{Changes, LogFilter, LoggedCommit, log};
 use super::secret_diffs;
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::git::{Checkout, Repo, process};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::hidden_files::HiddenFiles;
 use crate::workspace::listing;
+
+/// A pathspec of a path and everything below it.
+pub(super) const ONLY: &str = "top,literal";
+
+/// A pathspec that leaves these out.
+pub(super) const WITHOUT: &str = "top,exclude,literal";
 
 /// How long git may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -76,7 +80,7 @@ pub struct GitLogReport {
 /// Lists the newest commits of HEAD.
 pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Result<GitLogReport> {
     let repo = repository(checkout)?;
-    let filter = LogFilter { contains: None, path: None, most_commits };
+    let filter = LogFilter { contains: None, path: None, changes: Changes::Any, most_commits };
     let mut commits = log(world, repo, None, filter)?;
     let truncated = commits.len() > most_commits;
     commits.truncate(most_commits);
@@ -104,8 +108,8 @@ pub fn ask(
         GitQuestion::Diff(of, path) => {
             hidden = hidden_among(world, repo, *of, path.as_ref())?;
             git.args(DIFF).args(of.option());
-            git.arg("--").args(path.as_ref().map(only));
-            git.args(hidden.iter().map(without));
+            git.arg("--").args(path.as_ref().map(|path| path.as_pathspec(ONLY)));
+            git.args(hidden.iter().map(|path| path.as_pathspec(WITHOUT)));
         }
         GitQuestion::Status => {
             git.args(["status", "--short", "--branch", "--ignore-submodules=dirty"]);
@@ -172,7 +176,7 @@ fn hidden_among(
     git.args(DIFF).args(of.option());
     // A renamed file has two names.
     git.args(["--name-only", "-z", "--no-renames", "--"]);
-    git.args(path.map(only)).limit_time(TIMEOUT);
+    git.args(path.map(|path| path.as_pathspec(ONLY))).limit_time(TIMEOUT);
     let output = git.run()?;
     if !output.success() {
         return Err(failed(&output));
@@ -195,19 +199,6 @@ fn refused(path: &RepoPath) -> Error {
     let message =
         format!("'{path}' is hidden: ignore files of colony name it, or it looks like a secret");
     Error::new(Code::PathNotFound, message).detail("path", path).unchanged()
-}
-
-/// Returns the pathspec of a path and everything below it.
-fn only(path: &RepoPath) -> OsString {
-    pathspec(b":(top,literal)", path)
-}
-
-fn without(path: &RepoPath) -> OsString {
-    pathspec(b":(top,exclude,literal)", path)
-}
-
-fn pathspec(magic: &[u8], path: &RepoPath) -> OsString {
-    OsString::from_vec([magic, path.as_bytes()].concat())
 }
 
 /// Returns where a part ends: behind its last line, if it has a line in full.

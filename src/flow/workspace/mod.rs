@@ -4,6 +4,7 @@ pub mod bench;
 pub mod cargo;
 pub mod catalog;
 pub mod catalog_edit;
+pub mod code;
 pub mod git_tools;
 pub mod groups;
 pub mod id;

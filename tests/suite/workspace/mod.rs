@@ -4,6 +4,7 @@ mod affinity_groups;
 mod bench_rows;
 mod catalog;
 mod catalog_changes;
+mod code;
 mod git_answers;
 mod hostile_arguments;
 mod identity;

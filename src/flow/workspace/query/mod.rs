@@ -2,13 +2,14 @@
 //! asked, which were not and why, and when. Reads only; paths stay those of their repository. One that is elsewhere is
 //! answered from its mirror on this machine.
 
+pub(in crate::flow::workspace) mod line_search;
 pub mod mirror;
 pub mod query_file;
 pub mod query_indexed;
 pub mod query_list;
 pub mod query_log;
 pub mod query_text;
-mod target;
+pub(in crate::flow::workspace) mod target;
 
 use schemars::JsonSchema;
 use serde::Serialize;

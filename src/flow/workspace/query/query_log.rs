@@ -1,5 +1,6 @@
 //! `query log`: the newest commits of each repository, about a path, with a text in their messages.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -51,8 +52,26 @@ pub struct LogFilter<'a> {
     pub contains: Option<&'a str>,
     /// Only those that change this path.
     pub path: Option<&'a RepoPath>,
+    /// Only those that change this of it.
+    pub changes: Changes<'a>,
     /// The maximum number.
     pub most_commits: usize,
+}
+
+/// What commits change.
+#[derive(Clone, Copy, Debug)]
+pub enum Changes<'a> {
+    /// Anything.
+    Any,
+    /// These lines of the path, by the numbers that they have in the newest commit.
+    Lines((usize, usize)),
+    /// How often this text is in a file.
+    Text {
+        /// The text.
+        text: &'a str,
+        /// Whether it is a regular expression of git.
+        is_expression: bool,
+    },
 }
 
 impl LogFilter<'_> {
@@ -110,6 +129,7 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
     let filter = LogFilter {
         contains: request.contains.as_deref(),
         path: path.as_ref(),
+        changes: Changes::Any,
         most_commits: request.most_commits,
     };
     filter.require_few()?;
@@ -153,8 +173,21 @@ pub fn log(
     if let Some(text) = filter.contains.filter(|text| !text.is_empty()) {
         git.args(["--fixed-strings", &format!("--grep={text}")]);
     }
+    match filter.changes {
+        Changes::Any => {}
+        Changes::Lines((first, last)) => {
+            let mut range = OsString::from(format!("-L{first},{last}:"));
+            range.push(filter.path.map(|path| path.as_path().as_os_str()).unwrap_or_default());
+            git.arg("--no-patch").arg(range);
+        }
+        Changes::Text { text, is_expression } => {
+            git.arg(format!("-S{text}")).args(is_expression.then_some("--pickaxe-regex"));
+        }
+    }
     git.args([&*tip.to_string(), "--"]);
-    git.args(filter.path.map(RepoPath::as_path));
+    // The range of the lines has the path already.
+    let path = filter.path.filter(|_| !matches!(filter.changes, Changes::Lines(_)));
+    git.args(path.map(RepoPath::as_path));
     git.limit_time(LOG_TIMEOUT).limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
     let output = git
         .run_checked("list its commits")

@@ -1,26 +1,22 @@
 //! `query text`: the lines of files that match.
 
 use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::{Listed, ListedFile, Reader, Target};
+use super::line_search::LineSearch;
+pub use super::line_search::{NotSearched, TextLimits};
+use super::target::Target;
 use super::{Answered, Asked, Query, QueryKind, ResultOf};
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
-use crate::git::worktree::safe_open::Fault;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::catalog::resolve::Workspace;
 
 /// The stack of a thread that lists a repository: directories may be as deep as a path is long.
 const STACK_BYTES: usize = 16 << 20;
-
-/// The number of files that a thread searches before it looks whether enough was found.
-const FILES_AT_ONCE: usize = 256;
 
 /// The lines to find.
 #[derive(Clone, Debug)]
@@ -35,17 +31,6 @@ pub struct TextRequest {
     pub asked: Asked,
     /// The limits of each repository.
     pub limits: TextLimits,
-}
-
-/// Limits for each repository.
-#[derive(Clone, Copy, Debug)]
-pub struct TextLimits {
-    /// The number of lines.
-    pub matches: usize,
-    /// The number of files.
-    pub files: usize,
-    /// The size of a file in bytes; larger ones are not searched.
-    pub file_bytes: u64,
 }
 
 /// A line that was found.
@@ -76,61 +61,6 @@ pub struct QueryTextReport {
     pub files_not_searched: NotSearched,
 }
 
-/// Files that were not searched, by reason. What ignore files hide does not count: it is not shown at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NotSearched {
-    /// Their number.
-    pub count: usize,
-    /// Those that look like secrets.
-    pub secret: usize,
-    /// Those that are larger than the limit.
-    pub too_large: usize,
-    /// Those that are not UTF-8.
-    pub not_text: usize,
-    /// Symlinks, and whatever else is not a plain file.
-    pub not_a_file: usize,
-    /// Those that cannot be read.
-    pub unreadable: usize,
-}
-
-impl NotSearched {
-    fn add(&mut self, other: NotSearched) {
-        self.count += other.count;
-        self.secret += other.secret;
-        self.too_large += other.too_large;
-        self.not_text += other.not_text;
-        self.not_a_file += other.not_a_file;
-        self.unreadable += other.unreadable;
-    }
-
-    fn note(&mut self, fault: &Fault) {
-        let number = match fault {
-            Fault::TooLarge(_) => &mut self.too_large,
-            Fault::Link | Fault::NoPlainFile => &mut self.not_a_file,
-            Fault::Unreadable(_) => &mut self.unreadable,
-            // The whole query ends.
-            Fault::Interrupted(_) => return,
-        };
-        *number += 1;
-        self.count += 1;
-    }
-}
-
-/// What one repository has.
-#[derive(Default)]
-struct Found {
-    hits: Vec<TextHit>,
-    not_searched: NotSearched,
-    is_cut: bool,
-}
-
-/// What some of its files have.
-#[derive(Default)]
-struct FoundIn {
-    hits: Vec<TextHit>,
-    not_searched: NotSearched,
-}
-
 /// Finds lines in the files of repositories.
 pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<QueryTextReport> {
     let world = workspace.world;
@@ -142,7 +72,7 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     let mut query = Query::begin(workspace, &request.asked, kind)?;
     let search = Search { world, lines: &lines, limits: request.limits };
     let mut found = search.all(&query.targets).into_iter();
-    let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Found::default())))?;
+    let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Answer::default())))?;
     let is_cut = found.iter().any(|found| found.is_cut);
     let mut files_not_searched = NotSearched::default();
     for one in &found {
@@ -157,6 +87,14 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     })
 }
 
+/// What one repository has.
+#[derive(Default)]
+struct Answer {
+    hits: Vec<TextHit>,
+    not_searched: NotSearched,
+    is_cut: bool,
+}
+
 #[derive(Clone, Copy)]
 struct Search<'a> {
     world: &'a World,
@@ -166,7 +104,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Searches repositories on all processors: several at once, or the files of one.
-    fn all(self, targets: &[Target]) -> Vec<Result<Found>> {
+    fn all(self, targets: &[Target]) -> Vec<Result<Answer>> {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let at_once = processors.min(targets.len());
@@ -193,85 +131,16 @@ impl Search<'_> {
     }
 
     /// Searches one repository.
-    fn one(self, target: &Target, threads: usize) -> Result<Found> {
-        let content = target.content(self.world)?;
-        let Listed { mut files, is_cut } = content.list(self.world, self.limits.files)?;
-        let mut hidden = content.hidden(&self.world.interrupt);
-        files.retain(|file| !hidden.hides(&file.path));
-        let shown = files.len();
-        files.retain(|file| !is_named_as_secret(&file.path));
-        let secret = shown - files.len();
-        let mut found = Found {
-            hits: Vec::new(),
-            not_searched: NotSearched { count: secret, secret, ..NotSearched::default() },
-            is_cut,
-        };
-        for files in files.chunks(FILES_AT_ONCE * threads.max(1)) {
-            self.world.interrupt.check()?;
-            let parts = std::thread::scope(|scope| {
-                let parts = files.chunks(FILES_AT_ONCE);
-                let running: Vec<_> = parts
-                    .map(|part| {
-                        let reader = content.reader();
-                        scope.spawn(move || self.files(target, &reader, part))
-                    })
-                    .collect();
-                let ended = running
-                    .into_iter()
-                    .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
-                ended.collect::<Vec<_>>()
-            });
-            for part in parts {
-                found.hits.extend(part.hits);
-                found.not_searched.add(part.not_searched);
-            }
-            if found.hits.len() > self.limits.matches {
-                found.hits.truncate(self.limits.matches);
-                found.is_cut = true;
-                break;
-            }
-        }
-        Ok(found)
-    }
-
-    /// Searches some files, for one line more than wanted.
-    fn files(self, target: &Target, reader: &Reader, files: &[ListedFile]) -> FoundIn {
-        let mut all = FoundIn::default();
-        for file in files {
-            let left = (self.limits.matches + 1).saturating_sub(all.hits.len());
-            if left == 0 || self.world.interrupt.check().is_err() {
-                break;
-            }
-            let bytes = match reader.read(&self.world.interrupt, file, self.limits.file_bytes) {
-                Ok(Some(bytes)) => bytes,
-                // It is gone.
-                Ok(None) => continue,
-                Err(fault) => {
-                    all.not_searched.note(&fault);
-                    continue;
-                }
-            };
-            let Ok(text) = String::from_utf8(bytes) else {
-                all.not_searched.not_text += 1;
-                all.not_searched.count += 1;
-                continue;
-            };
-            let found = self.lines.lines(&text, left);
-            if found.is_empty() {
-                continue;
-            }
-            if contains_secret(text.as_bytes()) {
-                all.not_searched.secret += 1;
-                all.not_searched.count += 1;
-                continue;
-            }
-            all.hits.extend(found.into_iter().map(|line| TextHit {
-                of: target.result_of(),
-                path: file.path.clone(),
-                line_number: Some(line.number),
-                line_text: line.text,
-            }));
-        }
-        all
+    fn one(self, target: &Target, threads: usize) -> Result<Answer> {
+        let search =
+            LineSearch { world: self.world, lines: self.lines, globs: None, limits: self.limits };
+        let found = search.run(&target.content(self.world)?, threads)?;
+        let hits = found.hits.into_iter().map(|hit| TextHit {
+            of: target.result_of(),
+            path: hit.path,
+            line_number: Some(hit.line.number),
+            line_text: hit.line.text,
+        });
+        Ok(Answer { hits: hits.collect(), not_searched: found.not_searched, is_cut: found.is_cut })
     }
 }

@@ -112,7 +112,7 @@ fn with_history(checkout: Checkout) -> Result<Repo> {
 }
 
 /// The files of a repository.
-pub(super) enum Content {
+pub(in crate::flow::workspace) enum Content {
     /// Those that git would commit; without git, those of a walk.
     WorkingTree(Box<Checkout>),
     /// Those of a commit.
@@ -120,22 +120,39 @@ pub(super) enum Content {
 }
 
 /// A file that is listed.
-pub(super) struct ListedFile {
+pub(in crate::flow::workspace) struct ListedFile {
     pub(super) path: RepoPath,
     /// Its blob, in a commit.
     blob: Option<Oid>,
 }
 
 /// The files that are listed.
-pub(super) struct Listed {
+pub(in crate::flow::workspace) struct Listed {
     pub(super) files: Vec<ListedFile>,
     /// Whether there are more.
     pub(super) is_cut: bool,
 }
 
 impl Content {
+    /// Opens the files of a checkout, as they are or in a commit.
+    pub(in crate::flow::workspace) fn of(
+        checkout: Checkout,
+        commit: Option<Oid>,
+    ) -> Result<Content> {
+        let Some(commit) = commit else {
+            return Ok(Content::WorkingTree(Box::new(checkout)));
+        };
+        let objects = Box::new(with_history(checkout)?.objects());
+        let tree = objects.tree_of(commit)?;
+        Ok(Content::Commit { objects, tree })
+    }
+
     /// Lists its files, sorted by path, at most this many.
-    pub(super) fn list(&self, world: &World, most_files: usize) -> Result<Listed> {
+    pub(in crate::flow::workspace) fn list(
+        &self,
+        world: &World,
+        most_files: usize,
+    ) -> Result<Listed> {
         match self {
             Content::WorkingTree(checkout) => {
                 let walked = listing::files_of(world, checkout, most_files)?;
@@ -157,7 +174,10 @@ impl Content {
     }
 
     /// Returns its ignore files.
-    pub(super) fn hidden<'a>(&'a self, interrupt: &'a Interrupt) -> HiddenFiles<'a> {
+    pub(in crate::flow::workspace) fn hidden<'a>(
+        &'a self,
+        interrupt: &'a Interrupt,
+    ) -> HiddenFiles<'a> {
         match self {
             Content::WorkingTree(checkout) => HiddenFiles::of(interrupt, &checkout.root),
             Content::Commit { objects, tree } => HiddenFiles::in_tree(objects, *tree),
@@ -165,7 +185,7 @@ impl Content {
     }
 
     /// Returns a reader, one for each thread.
-    pub(super) fn reader(&self) -> Reader {
+    pub(in crate::flow::workspace) fn reader(&self) -> Reader {
         match self {
             Content::WorkingTree(checkout) => Reader::Root(checkout.root.clone()),
             Content::Commit { objects, .. } => Reader::Objects(objects.clone()),
@@ -173,7 +193,7 @@ impl Content {
     }
 
     /// Reads the beginning of the file at a path.
-    pub(super) fn beginning(
+    pub(in crate::flow::workspace) fn beginning(
         &self,
         world: &World,
         path: &RepoPath,
@@ -212,7 +232,7 @@ impl Content {
 
 /// Reads files on one thread.
 #[derive(Clone)]
-pub(super) enum Reader {
+pub(in crate::flow::workspace) enum Reader {
     /// Below a root.
     Root(PathBuf),
     /// From objects.

@@ -1,0 +1,183 @@
+//! `git colony git find`, `read` and `history`
+
+use crate::flow::workspace::code::find_lines::{self, FindRequest, FoundLinesReport, FoundText};
+use crate::flow::workspace::code::line_history::{self, HistoryReport, HistoryRequest};
+use crate::flow::workspace::code::read_lines::{self, FileLines, ReadReport};
+use crate::flow::workspace::query::query_log::LoggedCommit;
+use crate::model::time::Moment;
+use crate::text::line_query::{Case, Reading};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Opening, Stop};
+
+/// Find the lines of the repository that contain a text
+#[derive(Debug, clap::Args)]
+pub(super) struct FindArgs {
+    /// The text, taken literally without '--regex'
+    #[arg(value_name = "TEXT", required = true)]
+    query: Vec<String>,
+    /// Read TEXT as a regular expression
+    #[arg(long)]
+    regex: bool,
+    /// Do not distinguish upper and lower case
+    #[arg(short = 'i', long)]
+    ignore_case: bool,
+    /// Only files that match GLOB, or are in that directory; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    path: Vec<String>,
+    /// Search a branch, fork, agent, checkpoint or revision instead of the working tree
+    #[arg(long = "ref", value_name = "NAME")]
+    revision: Option<String>,
+    /// At most N lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+}
+
+/// Read lines of files
+#[derive(Debug, clap::Args)]
+pub(super) struct ReadArgs {
+    /// PATH, PATH:LINE, PATH:FIRST-LAST or PATH:FIRST-
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<String>,
+    /// Read them in a branch, fork, agent, checkpoint or revision instead of the working tree
+    #[arg(long = "ref", value_name = "NAME")]
+    revision: Option<String>,
+}
+
+/// List the commits that changed a path, lines of it or a text, or show one commit
+#[derive(Debug, clap::Args)]
+pub(super) struct HistoryArgs {
+    /// Show this commit, its message and its patch
+    #[arg(value_name = "COMMIT", conflicts_with_all = ["lines", "text", "revision"])]
+    commit: Option<String>,
+    /// Only what changes PATH or files below it
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Only commits that change the lines FIRST-LAST of PATH
+    #[arg(long, value_name = "FIRST-LAST", requires = "path", conflicts_with = "text")]
+    lines: Option<String>,
+    /// Only commits by which TEXT came or went
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Read TEXT as a regular expression
+    #[arg(long, requires = "text")]
+    regex: bool,
+    /// Begin at a branch, fork, agent, checkpoint or revision instead of HEAD
+    #[arg(long = "ref", value_name = "NAME")]
+    revision: Option<String>,
+    /// At most N commits, 1000 or fewer
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+pub(super) fn find(face: &mut Face<'_>, args: FindArgs) -> Result<Outcome, Stop> {
+    let session = face.session_among_others(Opening::Look, args.revision.as_slice())?;
+    let request = FindRequest {
+        query: args.query.join(" "),
+        reading: if args.regex { Reading::Expression } else { Reading::Literal },
+        case: if args.ignore_case { Case::Insensitive } else { Case::Sensitive },
+        globs: args.path,
+        revision: args.revision,
+        limit: args.limit,
+    };
+    let report = find_lines::find(&session, &request)?;
+    face.answer(&report)
+}
+
+pub(super) fn read(face: &mut Face<'_>, args: &ReadArgs) -> Result<Outcome, Stop> {
+    let session = face.session_among_others(Opening::Look, args.revision.as_slice())?;
+    let report = read_lines::read(&session, &args.paths, args.revision.as_deref())?;
+    face.answer(&report)
+}
+
+pub(super) fn history(face: &mut Face<'_>, args: HistoryArgs) -> Result<Outcome, Stop> {
+    let typed: Vec<_> = args.revision.iter().chain(&args.commit).cloned().collect();
+    let session = face.session_among_others(Opening::Look, &typed)?;
+    let request = HistoryRequest {
+        revision: args.revision,
+        commit: args.commit,
+        path: args.path,
+        lines: args.lines,
+        text: args.text,
+        is_expression: args.regex,
+        limit: args.limit,
+    };
+    let report = line_history::history(&session, &request)?;
+    face.answer(&report)
+}
+
+impl Answer for FoundLinesReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.hits.is_empty() { Outcome::No } else { Outcome::Yes }
+    }
+
+    fn message(&self) -> String {
+        let lines = text::count(self.count, "line");
+        let more = if self.truncated { ", and there are more: --limit" } else { "" };
+        match self.files_not_searched.count {
+            0 => format!("{lines}{more}"),
+            count => format!("{lines}{more}; {} not searched", text::count(count, "file")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let line = |hit: &FoundText| format!("{}:{}: {}", hit.path, hit.line_number, hit.line_text);
+        self.hits.iter().map(line).collect()
+    }
+}
+
+impl Answer for ReadReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let files = text::count(self.count, "file");
+        let failed = self.not_read.iter().map(|one| format!("; not read: {}", one.why));
+        let next = self.next.iter().map(|next| format!("; continue with '{next}'"));
+        std::iter::once(files).chain(failed).chain(next).collect()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let lines = |file: &FileLines| {
+            let end = file.last_line;
+            let heading = format!("{}:{}-{end} of {}", file.path, file.first_line, file.lines);
+            let lines = file.content.lines().zip(file.first_line..);
+            let numbered = lines.map(|(line, number)| format!("{number}:{line}"));
+            std::iter::once(heading).chain(numbered).collect::<Vec<_>>()
+        };
+        self.files.iter().flat_map(lines).collect()
+    }
+}
+
+impl Answer for HistoryReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let commits = text::count(self.count, "commit");
+        let more = if self.truncated { ", and there is more" } else { "" };
+        let hidden = match self.hidden {
+            0 => String::new(),
+            count => format!("; {} hidden", text::count(count, "changed file")),
+        };
+        format!("{commits}{more}{hidden}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |one: &LoggedCommit| {
+            let id: String = one.commit.chars().take(8).collect();
+            format!("{id} {} ({}, {})", one.summary, one.author, one.authored_at)
+        };
+        let message = self.commit_message.iter().flat_map(|text| text.lines().skip(1));
+        let patch = self.patch.iter().flat_map(|text| text.lines());
+        let rest = message.chain(patch).map(str::to_owned);
+        self.commits.iter().map(row).chain(rest).collect()
+    }
+}

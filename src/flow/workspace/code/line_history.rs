@@ -1,0 +1,163 @@
+//! `git history`: the commits that changed a path, some lines or the number of a text, and one commit with its patch.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{State, hidden, require_shown, typed_path};
+use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::flow::workspace::git_tools::{ONLY, WITHOUT};
+use crate::flow::workspace::query::query_log::{Changes, LogFilter, LoggedCommit, log};
+use crate::flow::workspace::secret_diffs;
+use crate::git::Oid;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::workspace::hidden_files::HiddenFiles;
+
+/// How long git may take for a patch.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most bytes of a patch.
+const MAX_PATCH_BYTES: usize = 1 << 20;
+
+/// The commits to find.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryRequest {
+    /// A name of a state: where the history begins; `None` for HEAD.
+    pub revision: Option<String>,
+    /// Show this one commit, and its patch.
+    pub commit: Option<String>,
+    /// Only commits that change this path.
+    pub path: Option<String>,
+    /// The first and last line of `path` in the state.
+    pub lines: Option<String>,
+    /// Only commits by which this text came or went.
+    pub text: Option<String>,
+    /// Whether `text` is a regular expression.
+    pub is_expression: bool,
+    /// The most commits.
+    pub limit: usize,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HistoryReport {
+    /// The commits, newest first.
+    pub commits: Vec<LoggedCommit>,
+    /// Their number.
+    pub count: usize,
+    /// Whether there are more, or more of the patch.
+    pub truncated: bool,
+    /// The whole message of the one commit.
+    pub commit_message: Option<String>,
+    /// Its patch, against its first parent.
+    pub patch: Option<String>,
+    /// The number of changed files whose patch is not shown: ignore files hide them, or they look like secrets.
+    pub hidden: usize,
+}
+
+/// Finds commits, or shows one.
+pub fn history(session: &Session, request: &HistoryRequest) -> Result<HistoryReport> {
+    if let Some(commit) = &request.commit {
+        return one_commit(session, commit, request.path.as_deref());
+    }
+    let state = State::find(session, request.revision.as_deref())?;
+    let path = request.path.as_deref().map(typed_path).filter(|path| !path.as_bytes().is_empty());
+    if let Some(path) = &path {
+        require_shown(state.world, &state.content()?, path)?;
+    }
+    let lines = request.lines.as_deref().map(range_of).transpose()?;
+    let changes = match (&request.text, lines, &path) {
+        (Some(text), None, _) => Changes::Text { text, is_expression: request.is_expression },
+        (None, Some(lines), Some(_)) => Changes::Lines(lines),
+        (None, None, _) => Changes::Any,
+        (_, Some(_), _) => {
+            let message = "'lines' are those of a 'path', and go without a 'text'";
+            return Err(Error::new(Code::InvalidValue, message).unchanged());
+        }
+    };
+    let filter =
+        LogFilter { contains: None, path: path.as_ref(), changes, most_commits: request.limit };
+    let mut commits = log(state.world, &session.repo, state.commit, filter)?;
+    let truncated = commits.len() > request.limit;
+    commits.truncate(request.limit);
+    Ok(HistoryReport {
+        count: commits.len(),
+        commits,
+        truncated,
+        commit_message: None,
+        patch: None,
+        hidden: 0,
+    })
+}
+
+/// Reads `FIRST-LAST` or one number.
+fn range_of(text: &str) -> Result<(usize, usize)> {
+    let (first, last) = text.split_once(['-', ',']).unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|number| *number > 0);
+    number(first).zip(number(last)).filter(|(first, last)| first <= last).ok_or_else(|| {
+        let message = format!("cannot read '{text}' as lines: wanted FIRST-LAST, from 1");
+        Error::new(Code::InvalidValue, message).unchanged()
+    })
+}
+
+fn one_commit(session: &Session, name: &str, path: Option<&str>) -> Result<HistoryReport> {
+    let (world, repo) = (&session.world, &session.repo);
+    let state = State::find(session, Some(name))?;
+    let commit = state.commit.ok_or_else(|| Error::new(Code::RevisionNotFound, "no commit"))?;
+    let filter = LogFilter { contains: None, path: None, changes: Changes::Any, most_commits: 1 };
+    let mut commits = log(world, repo, Some(commit), filter)?;
+    commits.truncate(1);
+    let path = path.map(typed_path).filter(|path| !path.as_bytes().is_empty());
+    if let Some(path) = &path {
+        require_shown(world, &state.content()?, path)?;
+    }
+    let hidden_paths = hidden_among(session, commit)?;
+    let mut git = repo.reading_git(world);
+    git.args(["show", "--format=", "--first-parent", "--no-ext-diff", "--no-textconv"]);
+    git.args(["--no-color", "--no-show-signature", &commit.to_string(), "--"]);
+    git.args(path.as_ref().map(|path| path.as_pathspec(ONLY)));
+    git.args(hidden_paths.iter().map(|path| path.as_pathspec(WITHOUT)));
+    let limit = u64::try_from(MAX_PATCH_BYTES).unwrap_or(u64::MAX);
+    git.limit_time(TIMEOUT).limit_output(limit.saturating_add(1));
+    let mut output = git.run()?;
+    let truncated = output.stdout.len() > MAX_PATCH_BYTES;
+    if !truncated && !output.success() {
+        return Err(output.failed("show a commit"));
+    }
+    let masked = secret_diffs::mask(&mut output.stdout);
+    output.stdout.truncate(MAX_PATCH_BYTES);
+    Ok(HistoryReport {
+        count: commits.len(),
+        commits,
+        truncated,
+        commit_message: Some(message_of(session, commit)?),
+        patch: Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        hidden: hidden_paths.len() + masked,
+    })
+}
+
+fn message_of(session: &Session, commit: Oid) -> Result<String> {
+    let mut git = session.repo.reading_git(&session.world);
+    git.args(["log", "-1", "--format=%B", "--encoding=UTF-8", "--no-show-signature"]);
+    git.arg(commit.to_string()).limit_time(TIMEOUT);
+    let output = git.run_checked("read the message of a commit")?;
+    if contains_secret(&output) {
+        return Err(hidden(&RepoPath::from(&*commit.to_string())));
+    }
+    Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
+}
+
+/// Lists the files of a commit whose changes are not shown.
+fn hidden_among(session: &Session, commit: Oid) -> Result<Vec<RepoPath>> {
+    let mut git = session.repo.reading_git(&session.world);
+    git.args(["show", "--format=", "--first-parent", "--name-only", "-z", "--no-renames"]);
+    git.args(["--no-show-signature", &commit.to_string(), "--"]).limit_time(TIMEOUT);
+    let output = git.run_checked("list the files of a commit")?;
+    let mut names = HiddenFiles::of(&session.world.interrupt, session.repo.workdir());
+    let paths = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let hidden =
+        paths.map(RepoPath::new).filter(|path| names.hides(path) || is_named_as_secret(path));
+    Ok(hidden.collect())
+}
