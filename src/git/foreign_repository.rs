@@ -54,7 +54,7 @@ const LINKED: [&str; 9] =
 
 /// The filter of git-lfs, as `git lfs install` configures it, but not required: where git-lfs is not installed, a large
 /// file is kept as it is on disk.
-const LFS_FILTER: [(&str, &str); 3] = [
+pub(super) const LFS_FILTER: [(&str, &str); 3] = [
     ("clean", "git-lfs clean -- %f"),
     ("smudge", "git-lfs smudge -- %f"),
     ("process", "git-lfs filter-process"),

@@ -27,6 +27,7 @@ const REFUSING: &[Code] = &[
     Code::CheckpointNeeded,
     Code::CloneInUse,
     Code::DecisionNotFound,
+    Code::DirectoryNeeded,
     Code::Diverged,
     Code::ExternalChange,
     Code::FilterMissing,
@@ -101,6 +102,8 @@ codes! {
     /// A variable names another repository than the one that the command was started in and would change, or another
     /// directory has taken the place of the one in which a server was started.
     OtherRepository = "other-repository",
+    /// A program that works in the clone of an agent asks its server for a change and does not say in which directory.
+    DirectoryNeeded = "directory-needed",
     /// The repository belongs to another user; git would call its ownership dubious.
     UntrustedRepository = "untrusted-repository",
     /// The repository, or the command, uses a format or feature that this version does not support.

@@ -2,11 +2,11 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::command_line::{argument, find, is_flag, is_list};
 use super::input_schema::{type_of, without_flags};
-use super::{ACTIONS, Action, How};
+use super::{ACTIONS, Action, Effect, How};
 
 /// How our commands begin in a text.
 const BEGIN: &str = "git colony ";
@@ -14,8 +14,14 @@ const BEGIN: &str = "git colony ";
 /// What ends a command that is not in quotation marks.
 const ENDS: [&str; 5] = ["   #", "; ", ", ", " and ", ")"];
 
-/// Returns a text of an action, or of none, as a model reads it that has tools and no shell; `grammar` is built.
-pub(in crate::cli) fn in_calls(grammar: &Command, action: Option<&Action>, text: &str) -> String {
+/// Returns a text of an action, or of none, as a model reads it that has tools and no shell; `grammar` is built, and
+/// `is_tool` returns `true` for an action that is a tool of its own.
+pub(in crate::cli) fn in_calls(
+    grammar: &Command,
+    action: Option<&Action>,
+    is_tool: &impl Fn(&Action) -> bool,
+    text: &str,
+) -> String {
     let mut told = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(BEGIN) {
@@ -24,7 +30,7 @@ pub(in crate::cli) fn in_calls(grammar: &Command, action: Option<&Action>, text:
         let end = if is_quoted { after.find('\'') } else { ENDS.iter().filter_map(ends).min() };
         let (line, next) = after.split_at(end.unwrap_or(after.len()));
         told.push_str(before);
-        match call_of(grammar, line) {
+        match call_of(grammar, is_tool, line) {
             Some(call) => told.push_str(&call),
             None => told.extend([BEGIN, line]),
         }
@@ -40,13 +46,14 @@ pub(in crate::cli) fn in_calls(grammar: &Command, action: Option<&Action>, text:
 }
 
 /// Returns the call that does what a command line does; `None` if no action does.
-fn call_of(grammar: &Command, line: &str) -> Option<String> {
+fn call_of(grammar: &Command, is_tool: &impl Fn(&Action) -> bool, line: &str) -> Option<String> {
     let words = words(line)?;
     if let [call, action, rest @ ..] = words.as_slice()
         && call == "call"
     {
         let is_schema = rest.first().is_some_and(|word| word == "--schema");
-        return Some(if is_schema { format!("the schema of {action}") } else { action.clone() });
+        let shown = json!({ "words": action });
+        return Some(if is_schema { format!("read_action {shown}") } else { action.clone() });
     }
     let line = std::iter::once("git-colony").chain(words.iter().map(String::as_str));
     let parsed = grammar.clone().try_get_matches_from(line).ok()?;
@@ -59,11 +66,21 @@ fn call_of(grammar: &Command, line: &str) -> Option<String> {
         let names = action.command.split(' ').filter(|word| !word.starts_with('-'));
         names.eq(path.iter().copied())
     };
-    ACTIONS.iter().filter(of_path).find_map(|action| call(grammar, action, leaf))
+    let (action, arguments) = ACTIONS
+        .iter()
+        .filter(of_path)
+        .find_map(|action| Some((action, arguments(grammar, action, leaf)?)))?;
+    let name = action.name;
+    let text = Value::from(arguments).to_string();
+    if is_tool(action) {
+        return Some(if text == "{}" { name.to_owned() } else { format!("{name} {text}") });
+    }
+    let tool = if action.effect == Effect::Reads { "read_action" } else { "call_action" };
+    Some(format!("{tool} {}", json!({ "name": name, "arguments": text })))
 }
 
-/// Returns the call of an action with what a command line has; `None` if it has more than the action takes.
-fn call(grammar: &Command, action: &Action, leaf: &ArgMatches) -> Option<String> {
+/// Returns the arguments of an action that a command line has; `None` if it has more than the action takes.
+fn arguments(grammar: &Command, action: &Action, leaf: &ArgMatches) -> Option<Map<String, Value>> {
     let command = find(grammar, action.command);
     let typed = command.get_arguments().filter(|argument| {
         let source = leaf.value_source(argument.get_id().as_str());
@@ -83,12 +100,7 @@ fn call(grammar: &Command, action: &Action, leaf: &ArgMatches) -> Option<String>
         })?;
         arguments.insert(name.to_owned(), value);
     }
-    let name = action.name;
-    Some(if arguments.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name} {}", Value::from(arguments))
-    })
+    Some(arguments)
 }
 
 fn value(command: &Command, id: &str, leaf: &ArgMatches) -> Option<Value> {
@@ -132,7 +144,7 @@ mod tests {
     #[test]
     fn commands_in_a_text_become_calls() {
         let grammar = crate::cli::grammar::built();
-        let told = |text: &str| in_calls(&grammar, None, text);
+        let told = |text: &str| in_calls(&grammar, None, &|action| action.name != "undo", text);
         assert_eq!(told("git colony checkpoints"), "list_checkpoints");
         assert_eq!(
             told("git colony merge ada --theirs a.txt   # takes theirs"),
@@ -147,7 +159,11 @@ mod tests {
             told("git colony --json checkpoints show -- one   # the most similar label"),
             "show_checkpoint {\"checkpoint_id\":\"one\"}   # the most similar label"
         );
-        assert_eq!(told("git colony call undo --schema"), "the schema of undo");
+        assert_eq!(told("git colony call undo --schema"), "read_action {\"words\":\"undo\"}");
+        assert_eq!(
+            told("git colony undo --force"),
+            r#"call_action {"name":"undo","arguments":"{\"force\":true}"}"#
+        );
         assert_eq!(told("git colony deinit"), "git colony deinit");
         assert_eq!(told("git colony checkpoints show 'a"), "git colony checkpoints show 'a");
     }
@@ -156,7 +172,7 @@ mod tests {
     fn options_become_arguments_of_the_action() {
         let grammar = crate::cli::grammar::built();
         let action = super::super::find("search");
-        let told = in_calls(&grammar, action, "3 passages of 183; --limit shows more");
+        let told = in_calls(&grammar, action, &|_| true, "3 passages of 183; --limit shows more");
         assert_eq!(told, "3 passages of 183; 'limit' shows more");
     }
 }

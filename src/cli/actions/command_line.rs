@@ -69,6 +69,7 @@ pub(in crate::cli) fn command_line(
     }
     let other = action.takes.iter().find_map(|takes| match takes.how {
         How::OrElse(other) if given(arguments, takes) == Some(&Value::Bool(false)) => Some(other),
+        How::Instead(other) if given(arguments, takes) == Some(&Value::Bool(true)) => Some(other),
         _ => None,
     });
     let words = other.unwrap_or(action.command);
@@ -212,7 +213,7 @@ impl Translation<'_> {
                     self.flag(id);
                 }
             }
-            (How::OrElse(_), Some(value)) => {
+            (How::OrElse(_) | How::Instead(_), Some(value)) => {
                 self.require_bool(takes, value)?;
             }
             (How::Pairs(id), Some(value)) => {

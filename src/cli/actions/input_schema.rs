@@ -92,6 +92,9 @@ fn property(command: &Command, takes: &Takes) -> Map<String, Value> {
         How::OrElse(other) => {
             json!({ "type": "boolean", "default": true, "description": format!("false: as 'git colony {other}' does") })
         }
+        How::Instead(other) => {
+            json!({ "type": "boolean", "default": false, "description": format!("As 'git colony {other}' does") })
+        }
         How::Pairs(id) => {
             json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": once(&help(id)) })
         }

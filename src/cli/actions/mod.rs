@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub(super) use as_call::in_calls;
 pub(super) use command_line::{command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
-pub(super) use table::{ACTIONS, find};
+pub(super) use table::{ACTIONS, CORE, find};
 pub(super) use typed_arguments::typed_arguments;
 
 /// One action.
@@ -106,6 +106,8 @@ fn is(arguments: &Map<String, Value>, name: &str, value: bool) -> bool {
 pub(super) struct Takes {
     /// Its name in JSON.
     pub(super) name: &'static str,
+    /// Another name that is accepted.
+    pub(super) also: Option<&'static str>,
     /// How it becomes part of the command line.
     pub(super) how: How,
     /// Whether the action asks for it though the command does not.
@@ -131,6 +133,8 @@ pub(super) enum How {
     Unless(&'static str),
     /// If it is `false`, another command does the action; `true` is the default.
     OrElse(&'static str),
+    /// If it is `true`, another command does the action; `false` is the default.
+    Instead(&'static str),
     /// As one value `KEY=VALUE` of this argument for each member of an object.
     Pairs(&'static str),
     /// An object with arguments of its own.
@@ -149,12 +153,17 @@ const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
 
 /// Takes an argument in this way.
 const fn how(name: &'static str, how: How) -> Takes {
-    Takes { name, how, is_required: false, told: None }
+    Takes { name, also: None, how, is_required: false, told: None }
 }
 
 /// Takes an argument that has to be given.
 const fn required(takes: Takes) -> Takes {
     Takes { is_required: true, ..takes }
+}
+
+/// Takes an argument under a second name, too.
+const fn or(also: &'static str, takes: Takes) -> Takes {
+    Takes { also: Some(also), ..takes }
 }
 
 /// Takes an argument without a description: its name says enough.

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use super::Effect::{Adds, Destroys, DestroysWith, Publishes, PublishesUnlessNot, Reads, Runs};
 use super::Group::{self, Agents, Design, Pages, Repository, States};
-use super::How::{Either, Not, Number, Object, OrElse, Pairs, Text, Unless};
-use super::{Action, Effect, Takes, as_arg, how, plain, required, same, told};
+use super::How::{Either, Instead, Not, Number, Object, OrElse, Pairs, Text, Unless};
+use super::{Action, Effect, Takes, as_arg, how, or, plain, required, same, told};
 
 /// Returns the action of a name.
 pub(in crate::cli) fn find(name: &str) -> Option<&'static Action> {
@@ -43,23 +43,49 @@ const PAGES: Takes = told("Ids, or prefixes", as_arg("page_ids", "ids"));
 const MAPPED_WORKTREE: Takes = told("Files of the working tree, as it is mapped", same("worktree"));
 const REPOSITORIES: Takes = told("By id, name or path (default: all)", same("repositories"));
 const CONVERSATION: Takes = told("For the trace", as_arg("conversation_id", "conversation"));
-const AT_REVISION: Takes = told("Instead of the working tree", same("revision"));
+const AT_REVISION: Takes =
+    told("Instead of the working tree", or("revision", as_arg("ref", "revision")));
 
 const FETCH: Takes = told("Fetch mirrors first", same("fetch"));
 
 const HOW_A_REPOSITORY_IS_MAPPED: &[Takes] =
     &[same("flush_threshold"), same("flush_token_budget"), same("pinned")];
 
+/// The actions that are tools of their own by default: what an agent does in an hour.
+pub(in crate::cli) const CORE: [&str; 21] = [
+    "get_repo_state",
+    "find",
+    "read",
+    "history",
+    "context",
+    "checkpoint_state",
+    "list_checkpoints",
+    "restore_checkpoint",
+    "undo",
+    "commit_state",
+    "diff_design",
+    "diff_against_checkpoint",
+    "fork_design",
+    "merge_design",
+    "decide",
+    "fleet",
+    "list_agents",
+    "new_agent",
+    "wait_events",
+    "blackboard_put",
+    "memory_add",
+];
+
 /// Every action, in the order of its group. Built when one is asked for: in the program, the addresses of
 /// all its texts would be filled in by the loader at every start.
 pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
     vec![
         described(
-            "Show this working tree: branch, uncommitted changes, checkpoints, what undo would undo",
+            "Show the status of this git working tree: branch, uncommitted changes, checkpoints, what undo would undo",
             action("get_repo_state", States, Reads, "status", &[]),
         ),
         described(
-            "Save everything, untracked files too, so that restore_checkpoint brings it back; commits to the branch unless 'off_branch'",
+            "Make a checkpoint: save and keep the current state, untracked files too, before a risky change; restore_checkpoint brings it back. Commits to the branch unless 'off_branch'",
             action(
                 "checkpoint_state",
                 States,
@@ -86,7 +112,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             States,
             Adds,
             "tag",
-            &[plain(same("label")), same("rationale"), plain(as_arg("sha", "revision"))],
+            &[plain(same("label")), same("rationale"), plain(or("sha", as_arg("ref", "revision")))],
         ),
         action(
             "list_checkpoints",
@@ -115,28 +141,31 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 &[plain(as_arg("checkpoint_ids", "names"))],
             ),
         ),
-        action(
-            "restore_checkpoint",
-            States,
-            Destroys,
-            "restore",
-            &[
-                told(
-                    "As for show_checkpoint; or an operation, or a revision",
-                    as_arg("checkpoint_id", "name"),
-                ),
-                told(
-                    "replace (the default): branch and files; files: files only; fork: into a new fork",
-                    same("mode"),
-                ),
-                told("With 'mode' fork: its label", as_arg("recovery_label", "label")),
-                same("keep_untracked"),
-                same("force"),
-                told("Only these files, or files below", same("paths")),
-            ],
+        described(
+            "Restore a checkpoint, or go back to any previous version: all of an earlier state, or only some files",
+            action(
+                "restore_checkpoint",
+                States,
+                Destroys,
+                "restore",
+                &[
+                    told(
+                        "As for show_checkpoint; or an operation, or a revision",
+                        as_arg("checkpoint_id", "name"),
+                    ),
+                    told(
+                        "replace (the default): branch and files; files: files only; fork: into a new fork",
+                        same("mode"),
+                    ),
+                    told("With 'mode' fork: its label", as_arg("recovery_label", "label")),
+                    same("keep_untracked"),
+                    same("force"),
+                    told("Only these files, or files below", same("paths")),
+                ],
+            ),
         ),
         described(
-            "Undo the newest operation, or several, at once; redo reverts that",
+            "Undo the last change (operation), or several, at once; redo reverts that",
             action(
                 "undo",
                 States,
@@ -170,7 +199,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[told("As in 'op-12'", as_arg("operation", "id"))],
         ),
         described(
-            "Make history: commit 'paths', or everything with 'all_changes', with the repository's hooks. To save a state, checkpoint_state",
+            "Commit changes: 'paths', or everything with 'all_changes', with the repository's hooks. To save a state, checkpoint_state",
             action(
                 "commit_state",
                 States,
@@ -202,7 +231,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ),
         ),
         described(
-            "Show the changes since a checkpoint, up to HEAD; with 'worktree' up to the files as they are",
+            "Show the diff since a checkpoint, up to HEAD; with 'worktree' up to the files as they are",
             action(
                 "diff_against_checkpoint",
                 Design,
@@ -220,7 +249,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
         ),
         action("get_branch_topology", Design, Reads, "topology", &[]),
         described(
-            "Create a fork and switch the working tree to it, unless 'checkout' is false",
+            "Fork the design: create a fork, a branch, and switch to it unless 'checkout' is false",
             action(
                 "fork_design",
                 Design,
@@ -251,7 +280,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[plain(same("label")), same("force")],
         ),
         described(
-            "Merge an agent's work, a fork, a branch or a commit into a branch. A conflict changes nothing and is listed: call again with 'ours', 'theirs', 'both' or 'resolve'",
+            "Merge the work of an agent, a fork, a branch or a commit into a branch. A conflict changes nothing and is listed: call again with 'ours', 'theirs', 'both' or 'resolve'",
             action(
                 "merge_design",
                 Design,
@@ -297,25 +326,28 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 ],
             ),
         ),
-        action(
-            "decide",
-            Design,
-            Adds,
-            "decide",
-            &[
-                same("title"),
-                same("summary"),
-                plain(same("rationale")),
-                same("rejected"),
-                told(
-                    "Default: from the title; if it exists, its next version is written",
-                    same("id"),
-                ),
-                same("supersedes"),
-                plain(same("depends_on")),
-                told("Commits that do already", same("implements")),
-                told("Whose uncommitted changes implement it", same("paths")),
-            ],
+        described(
+            "Record a decision with its rationale, and commit it with the work it is about",
+            action(
+                "decide",
+                Design,
+                Adds,
+                "decide",
+                &[
+                    same("title"),
+                    same("summary"),
+                    plain(same("rationale")),
+                    same("rejected"),
+                    told(
+                        "Default: from the title; if it exists, its next version is written",
+                        same("id"),
+                    ),
+                    same("supersedes"),
+                    plain(same("depends_on")),
+                    told("Commits that do already", same("implements")),
+                    told("Whose uncommitted changes implement it", same("paths")),
+                ],
+            ),
         ),
         action(
             "list_recent_decisions",
@@ -335,13 +367,19 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             "decisions show",
             &[told("Or a unique prefix", as_arg("decision_id", "id"))],
         ),
-        action("show_log", Design, Reads, "log", &[same("name"), plain(same("limit"))]),
+        action(
+            "show_log",
+            Design,
+            Reads,
+            "log",
+            &[or("name", as_arg("ref", "name")), plain(same("limit"))],
+        ),
         described(
-            "Show all agents and forks: progress, clashes, and what to merge next",
+            "Show who works on what: all agents and forks, their progress, conflicts between forks, what to merge next",
             action("fleet", Agents, Reads, "fleet", &[]),
         ),
         described(
-            "List what others have done: checkpoints, merges, moved branches, mapped scopes. With 'since' the oldest after it",
+            "See what other agents changed: checkpoints, merges, moved branches, mapped scopes. With 'since' the oldest after it",
             action(
                 "list_events",
                 Agents,
@@ -357,7 +395,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ),
         ),
         described(
-            "Wait for others: returns their events after 'since', by default after now, as soon as there are some",
+            "Wait for other agents: returns their events after 'since', by default after now, as soon as there are some",
             action(
                 "wait_events",
                 Agents,
@@ -377,11 +415,11 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ),
         ),
         described(
-            "List the agents, their clones and who works there, and removed ones",
+            "List the agents of this repository: their clones, who else is working there, and removed ones",
             action("list_agents", Agents, Reads, "agents", &[]),
         ),
         described(
-            "Create an agent with a clone and a fork. This server stays where it was started: the agent works in 'path'",
+            "Create a new agent with a clone and a fork. It works in 'path': calls with that as 'directory' work there, too",
             action(
                 "new_agent",
                 Agents,
@@ -478,7 +516,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         "Files as they are, committed or not, into scopes that are never shared",
                         same("worktree"),
                     ),
-                    told("Default HEAD", as_arg("revision", "rev")),
+                    told("Default HEAD", or("revision", as_arg("ref", "rev"))),
                     OTHER_REPOSITORY,
                     ITS_BRANCH,
                     ITS_COMMIT,
@@ -496,7 +534,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Reads,
             "map check",
             &[
-                plain(as_arg("revision", "rev")),
+                plain(or("revision", as_arg("ref", "rev"))),
                 same("worktree"),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
@@ -509,7 +547,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Reads,
             "map show",
             &[
-                told("Default HEAD", as_arg("revision", "rev")),
+                told("Default HEAD", or("revision", as_arg("ref", "rev"))),
                 same("worktree"),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
@@ -524,7 +562,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 Reads,
                 "map preview",
                 &[
-                    told("Default HEAD", as_arg("revision", "rev")),
+                    told("Default HEAD", or("revision", as_arg("ref", "rev"))),
                     same("worktree"),
                     told("Only the rows of these names", same("sources")),
                     OTHER_REPOSITORY,
@@ -540,7 +578,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Reads,
             "map tree",
             &[
-                told("Default HEAD", as_arg("revision", "rev")),
+                told("Default HEAD", or("revision", as_arg("ref", "rev"))),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
                 ITS_COMMIT,
@@ -794,7 +832,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     ),
                     plain(same("limit")),
                     SCOPE,
-                    told("Of paths", as_arg("globs", "path")),
+                    told("Globs", or("globs", as_arg("paths", "path"))),
                     told("Mapped files, the knowledge base, or both", as_arg("in", "origin")),
                     told("Only documents of this kind", same("data_type")),
                     MAPPED_WORKTREE,
@@ -813,7 +851,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 Reads,
                 "context",
                 &[
-                    plain(same("question")),
+                    plain(or("question", as_arg("query", "question"))),
                     plain(same("paths")),
                     told("All mapped files", same("all")),
                     told(
@@ -1049,7 +1087,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 plain(same("regex")),
                 plain(same("case_sensitive")),
                 told("Ask the search indexes, for passages about the query", same("indexed")),
-                told("Of each repository", same("max_matches")),
+                told("Of each repository", or("max_matches", as_arg("limit", "max_matches"))),
                 CONVERSATION,
             ],
         ),
@@ -1077,7 +1115,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 REPOSITORIES,
                 AT_REVISION,
                 FETCH,
-                told("Of each repository", same("max_files")),
+                told("Of each repository", or("max_files", as_arg("limit", "max_files"))),
                 CONVERSATION,
             ],
         ),
@@ -1092,16 +1130,68 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 REPOSITORIES,
                 AT_REVISION,
                 FETCH,
-                told("Of each repository", same("max_commits")),
+                told("Of each repository", or("max_commits", as_arg("limit", "max_commits"))),
                 CONVERSATION,
             ],
+        ),
+        described(
+            "Search the code of the repository: lines that contain a text or match a regex, as path:line; with 'question' passages about it",
+            action(
+                "find",
+                Repository,
+                Reads,
+                "git find",
+                &[
+                    told("The text, as it is", required(how("query", Text("query")))),
+                    plain(same("regex")),
+                    told("Search mapped files for a question", how("question", Instead("search"))),
+                    plain(same("ignore_case")),
+                    told("Globs or directories", as_arg("paths", "path")),
+                    told(
+                        "Branch, fork, agent, checkpoint or commit instead of the working tree",
+                        as_arg("ref", "revision"),
+                    ),
+                    plain(same("limit")),
+                ],
+            ),
+        ),
+        described(
+            "Read files, whole or some lines, with line numbers",
+            action(
+                "read",
+                Repository,
+                Reads,
+                "git read",
+                &[
+                    told("Each PATH, PATH:LINE, PATH:FIRST-LAST or PATH:FIRST-", same("paths")),
+                    told("As for find", as_arg("ref", "revision")),
+                ],
+            ),
+        ),
+        described(
+            "Show history: the commits that changed a path, lines of it or a text, newest first, or one commit with message and patch",
+            action(
+                "history",
+                Repository,
+                Reads,
+                "git history",
+                &[
+                    told("Show this one", same("commit")),
+                    plain(same("path")),
+                    told("FIRST-LAST of 'path'", same("lines")),
+                    told("That came or went", same("text")),
+                    told("'text' is one", same("regex")),
+                    told("Where to begin instead of HEAD", as_arg("ref", "revision")),
+                    plain(same("limit")),
+                ],
+            ),
         ),
         action(
             "git_log",
             Repository,
             Reads,
             "git log",
-            &[told("1000 or fewer", same("max_commits"))],
+            &[told("1000 or fewer", or("max_commits", as_arg("limit", "max_commits")))],
         ),
         action(
             "git_diff",

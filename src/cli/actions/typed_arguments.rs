@@ -35,7 +35,8 @@ pub(in crate::cli) fn typed_arguments(
     arguments: &Map<String, Value>,
 ) -> Result<Map<String, Value>> {
     let schema = Value::Object(input_schema(grammar, action));
-    members(&schema, arguments, "").map_err(|misfit| {
+    let arguments = with_own_names(action, arguments)?;
+    members(&schema, &arguments, "").map_err(|misfit| {
         let Misfit { path, wanted, value } = misfit;
         let found = value.to_string();
         let short: String = found.chars().take(MAX_SHOWN).collect();
@@ -48,6 +49,23 @@ pub(in crate::cli) fn typed_arguments(
             .unchanged()
             .hint(format!("git colony call {} --schema", action.name))
     })
+}
+
+/// Returns the arguments by the names that are published for them.
+fn with_own_names(action: &Action, arguments: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut named = arguments.clone();
+    for takes in &action.takes {
+        let Some((also, value)) = takes.also.and_then(|also| Some((also, named.remove(also)?)))
+        else {
+            continue;
+        };
+        if named.contains_key(takes.name) {
+            let message = format!("'{}' and '{also}' are one argument: give one", takes.name);
+            return Err(Error::new(Code::InvalidValue, message).unchanged());
+        }
+        named.insert(takes.name.to_owned(), value);
+    }
+    Ok(named)
 }
 
 /// Returns the members of an object with their types. Null is nothing.

@@ -5,9 +5,11 @@
 //! nothing else. Threads: this one writes, one reads, one runs the protocol, one runs each call.
 
 mod answer;
+mod any_action;
 mod attend;
 mod calls;
 mod confine;
+mod directory;
 mod handler;
 mod lines;
 mod messages;
@@ -58,9 +60,21 @@ pub(super) struct Args {
     /// Offer the tools that run cargo, which runs code of the repository
     #[arg(long, conflicts_with = "read_only")]
     allow_cargo: bool,
+    /// Offer a small set of tools, through which all actions can be reached, or a tool for each action
+    #[arg(long, value_name = "SET", value_enum, default_value_t = ToolSet::Core)]
+    tools: ToolSet,
     /// Offer only the tools of these groups: states, design, agents, pages, repository
     #[arg(long, value_name = "GROUP", value_enum, value_delimiter = ',')]
     only: Vec<Group>,
+}
+
+/// Which actions are tools of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ToolSet {
+    /// What an agent does in an hour
+    Core,
+    /// Every action
+    All,
 }
 
 /// What the command line says of the server.
@@ -73,6 +87,7 @@ struct Options {
     structured: bool,
     /// Whether the user allows cargo.
     cargo: bool,
+    tools: ToolSet,
     only: Vec<Group>,
     /// The bounds.
     bounds: McpSettings,
@@ -114,6 +129,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         trust: args.trust,
         structured: args.structured,
         cargo,
+        tools: args.tools,
         only: args.only.clone(),
         bounds,
     };

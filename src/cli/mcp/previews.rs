@@ -1,6 +1,7 @@
 //! Previews: what was shown, of which state; each counts once.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
@@ -13,6 +14,8 @@ const MAX_PREVIEWS: usize = 64;
 /// What a preview is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
+    /// Where it works.
+    pub(super) directory: PathBuf,
     /// The name of the action.
     pub(super) action: &'static str,
     /// Its arguments, without that of the preview.

@@ -150,6 +150,24 @@ impl Place {
         }
     }
 
+    /// Returns the place of the clone of an agent: who acts there is what the clone says.
+    pub(super) fn in_clone(&self, clone: &Path) -> Place {
+        let mut world = World { process: self.world.process, ..self.world.standing_in(clone) };
+        world.variables.forget(&["COLONY_AGENT"]);
+        world.variables.insert("PWD".into(), clone.into());
+        let mut place = Place {
+            world,
+            agent: None,
+            timeout: self.timeout.clone(),
+            state: None,
+            known: Vec::new(),
+        };
+        for directory in [clone, &clone.join(".git")] {
+            place.keep_to(directory);
+        }
+        place
+    }
+
     /// Notes a directory: the server works there, and in no other that takes its place.
     pub(super) fn keep_to(&mut self, directory: &Path) {
         let identity = FileIdentity::of(directory);

@@ -14,10 +14,11 @@ use crate::model::{Code, Error, Result};
 use super::answer::{AnswerText, Rests};
 use super::attend::{attend, progress};
 use super::calls::Calls;
+use super::directory::{self, KnownClones};
 use super::previews::{Previews, Subject};
 use super::run_action::{Answered, Own, Place};
 use super::updates::Subscriptions;
-use super::{Options, confine, tools};
+use super::{Options, any_action, confine, tools};
 
 /// What an answer has around the text of a context.
 const CONTEXT_FRAME_TOKENS: usize = 256;
@@ -38,6 +39,7 @@ pub(super) struct Server {
 struct Kept {
     previews: Previews,
     rests: Rests,
+    clones: KnownClones,
 }
 
 impl Server {
@@ -67,14 +69,47 @@ impl Server {
         if name == tools::CONTINUE {
             return Some(self.go_on(&arguments));
         }
+        if tools::is_any_action(name, &self.options) {
+            return Some(self.call_any(name, &arguments, context).await);
+        }
         let action =
             actions::find(name).filter(|action| tools::is_offered(action, &self.options))?;
+        Some(self.call_action(action, arguments, context).await)
+    }
+
+    /// Answers the call of a tool that stands for all actions.
+    async fn call_any(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        match any_action::request(tool, arguments, &self.options) {
+            Ok(any_action::Request::Call(action, own)) => {
+                self.call_action(action, own, context).await
+            }
+            Ok(any_action::Request::List(words)) => {
+                let mut text = any_action::listed(&self.grammar, &words, &self.options);
+                let nonce = self.place.world.nonce8();
+                self.kept().rests.fit(&mut text, self.budget(), &nonce);
+                self.worded(text, None)
+            }
+            Err(error) => self.result(tool, arguments, Answered::of_error(&error)),
+        }
+    }
+
+    async fn call_action(
+        &self,
+        action: &'static Action,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
         let called = match self.refuse_long(&arguments) {
             Ok(()) => self.call(action, arguments.clone(), context).await,
             Err(error) => Err(error),
         };
         let answered = called.unwrap_or_else(|error| Answered::of_error(&error));
-        Some(self.result(name, &arguments, answered))
+        self.result(action.name, &arguments, answered)
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -93,8 +128,24 @@ impl Server {
         done.unwrap_or_else(|error| Answered::of_error(&error))
     }
 
+    /// Does it where it belongs.
     fn try_act(
         &self,
+        action: &'static Action,
+        mut given: Map<String, Value>,
+        own: Own,
+    ) -> Result<Answered> {
+        let site = directory::take(&self.place, &mut self.kept().clones, action, &mut given)?;
+        let place = site.clone.as_ref().unwrap_or(&self.place);
+        let mut answered = self.act_in(place, action, given, own)?;
+        answered.notes.extend(site.note);
+        self.kept().clones.note_made(action, &answered.object);
+        Ok(answered)
+    }
+
+    fn act_in(
+        &self,
+        place: &Place,
         action: &'static Action,
         mut given: Map<String, Value>,
         own: Own,
@@ -102,25 +153,29 @@ impl Server {
         let preview = tools::take_preview(action, &mut given, &self.options);
         // Before anything is decided by them: a text may hold the 'true' that destroys.
         let mut arguments = actions::typed_arguments(&self.grammar, action, &given)?;
-        confine::confine(&self.place, action, &mut arguments)?;
+        confine::confine(place, action, &mut arguments)?;
         self.fit_context(action, &mut arguments);
         let line = actions::command_line(&self.grammar, action, &arguments)?;
-        let directory = self.place.state.as_ref().filter(|_| reads_state(action));
-        let is_direct = self.options.trust || !self.needs_preview(action, &arguments)?;
+        let directory = place.state.as_ref().filter(|_| reads_state(action));
+        let is_direct = self.options.trust || !self.needs_preview(place, action, &arguments)?;
         if is_direct && preview.is_none() {
-            return Ok(self.place.run(line.into_words(), directory, own));
+            return Ok(place.run(line.into_words(), directory, own));
         }
         // Before the dry run: a later change is no longer what was shown.
-        let state = state_digest::of(&self.place.look()?)?;
+        let state = state_digest::of(&place.look()?)?;
         let dry = Own { action: Some(action), interrupt: own.interrupt.clone(), ..Own::default() };
         // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
-        let mut shown = self.place.run(line.clone().dry().into_words(), directory, dry);
+        let mut shown = place.run(line.clone().dry().into_words(), directory, dry);
         let told = Value::from(shown.object.clone()).to_string();
-        let subject =
-            Subject { action: action.name, state: state_digest::joined(&state, &told), arguments };
+        let subject = Subject {
+            directory: place.world.cwd.clone(),
+            action: action.name,
+            state: state_digest::joined(&state, &told),
+            arguments,
+        };
         let is_shown = preview.map(|id| self.kept().previews.redeem(&id, &subject));
         if is_shown == Some(true) {
-            let mut answered = self.place.run(line.into_words(), directory, own);
+            let mut answered = place.run(line.into_words(), directory, own);
             if !answered.is_failure() {
                 answered.object.insert("applied".to_owned(), true.into());
             }
@@ -152,13 +207,22 @@ impl Server {
         }
     }
 
-    /// Returns `true` if a preview comes first. What publishes needs none where a person has consented to it.
-    fn needs_preview(&self, action: &Action, arguments: &Map<String, Value>) -> Result<bool> {
+    /// Returns `true` if a preview comes first. What publishes needs none where a person has consented to it; that does
+    /// not follow a call into another clone.
+    fn needs_preview(
+        &self,
+        place: &Place,
+        action: &Action,
+        arguments: &Map<String, Value>,
+    ) -> Result<bool> {
         if action.effect.destroys(arguments) || !action.effect.publishes(arguments) {
             return Ok(action.effect.destroys(arguments));
         }
+        if place.world.cwd != self.place.world.cwd {
+            return Ok(true);
+        }
         let remote = arguments.get("remote").and_then(Value::as_str);
-        let is_given = consent::is_given(&self.place.look()?, remote);
+        let is_given = consent::is_given(&place.look()?, remote);
         // A remote that cannot be used is what the preview says.
         Ok(!is_given.unwrap_or(false))
     }
@@ -195,7 +259,8 @@ impl Server {
         answered: Answered,
     ) -> CallToolResult {
         let action = actions::find(tool);
-        let worded = |text: &str| actions::in_calls(&self.grammar, action, text);
+        let is_tool = |action: &Action| tools::is_tool(action, &self.options);
+        let worded = |text: &str| actions::in_calls(&self.grammar, action, &is_tool, text);
         let mut text = AnswerText::new(tool, arguments, &answered, &worded);
         let nonce = self.place.world.nonce8();
         self.kept().rests.fit(&mut text, self.budget(), &nonce);

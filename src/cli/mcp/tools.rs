@@ -6,10 +6,12 @@ use clap::Command;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use crate::cli::actions::{self, ACTIONS, Action, Effect};
+use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect};
 
-use super::Options;
+use super::any_action::{CALL_ACTION, READ_ACTION};
+use super::directory::DIRECTORY;
 use super::previews::PREVIEW_ID;
+use super::{Options, ToolSet, any_action};
 
 /// The tool that tells the rest of an answer.
 pub(super) const CONTINUE: &str = "continue_answer";
@@ -21,10 +23,33 @@ pub(super) fn is_offered(action: &Action, options: &Options) -> bool {
     in_group && is_allowed && (action.effect == Effect::Reads || !options.read_only)
 }
 
-/// Returns every tool that is offered.
+/// Returns `true` if an action that is offered is a tool of its own. What only a flag allows is what the user wants.
+pub(super) fn is_tool(action: &Action, options: &Options) -> bool {
+    let is_core = CORE.contains(&action.name) || action.effect == Effect::Runs;
+    is_core || options.tools == ToolSet::All || !options.only.is_empty()
+}
+
+/// Returns `true` if a tool stands for all actions.
+pub(super) fn is_any_action(name: &str, options: &Options) -> bool {
+    let is_offered = options.tools == ToolSet::Core && options.only.is_empty();
+    let is_one = name == READ_ACTION || name == CALL_ACTION && !options.read_only;
+    is_offered && is_one
+}
+
+/// Returns every tool that is offered, the usual ones first.
 pub(super) fn offered(grammar: &Command, options: &Options) -> Vec<Tool> {
-    let offered = ACTIONS.iter().filter(|action| is_offered(action, options));
-    let mut tools: Vec<Tool> = offered.map(|action| tool(grammar, action, options)).collect();
+    let mut offered: Vec<_> = ACTIONS
+        .iter()
+        .filter(|action| is_offered(action, options) && is_tool(action, options))
+        .collect();
+    offered.sort_by_key(|action| {
+        CORE.iter().position(|name| *name == action.name).unwrap_or(CORE.len())
+    });
+    let mut tools: Vec<Tool> =
+        offered.into_iter().map(|action| tool(grammar, action, options)).collect();
+    if is_any_action(READ_ACTION, options) {
+        tools.extend(any_action::tools(options));
+    }
     tools.push(continue_tool());
     tools
 }
@@ -33,6 +58,11 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
     let mut schema = actions::input_schema(grammar, action);
     // The server refuses an argument that it does not know, by its name.
     schema.remove("additionalProperties");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(simplify);
+        // The instructions of the server say what it is for.
+        properties.insert(DIRECTORY.to_owned(), json!({ "type": "string" }));
+    }
     let is_previewed = action.effect.may_need_preview() && !options.trust;
     if is_previewed && let Some(Value::Object(properties)) = schema.get_mut("properties") {
         // The preview says what it is for.
@@ -52,9 +82,27 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
     Tool::new(action.name, told, Arc::new(schema)).with_annotations(hints(action.effect))
 }
 
+/// Makes a schema one that every provider takes: some refuse objects with any members, and members that are objects.
+fn simplify(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    let other = members.remove("additionalProperties");
+    if other.is_some_and(|other| other.is_object()) {
+        // The server takes a text that holds JSON for an object.
+        members.insert("type".to_owned(), "string".into());
+        let told = members.get("description").and_then(Value::as_str).unwrap_or_default();
+        let told = format!("{told} (a JSON object)");
+        members.insert("description".to_owned(), told.trim_start().into());
+    }
+    if let Some(Value::Object(inner)) = members.get_mut("properties") {
+        inner.values_mut().for_each(simplify);
+    }
+}
+
 /// Returns what the protocol asks about an action, as far as it differs from the protocol's defaults: that a tool
 /// changes things, may destroy some, and reaches a network.
-fn hints(effect: Effect) -> ToolAnnotations {
+pub(super) fn hints(effect: Effect) -> ToolAnnotations {
     let mut hints = ToolAnnotations::new();
     if effect == Effect::Reads {
         hints = hints.read_only(true);

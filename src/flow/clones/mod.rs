@@ -15,6 +15,7 @@ pub(crate) mod large_file_store;
 mod lost_record;
 pub mod setup_commands;
 mod shared_clone;
+pub(crate) mod unchanged_clone;
 
 use std::path::PathBuf;
 

@@ -8,6 +8,7 @@
 mod configuration;
 mod copied_lines;
 mod key_list;
+mod own_settings;
 mod owned_file;
 
 use std::fmt::Write as _;
@@ -18,6 +19,7 @@ use crate::model::World;
 
 pub use configuration::Signing;
 pub use copied_lines::{CopiedFile, with_copied_lines};
+pub use own_settings::running_setting;
 use owned_file::Sources;
 pub use owned_file::is_own;
 

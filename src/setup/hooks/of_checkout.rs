@@ -18,7 +18,7 @@ use super::found_hook::FoundHook;
 use super::home::{Home, Scope};
 use super::record::{self, HooksRecord};
 use super::redirect;
-use super::script::{self, Content, HookName};
+use super::script::{self, Content, Former, HookName};
 
 /// The hooks of a checkout that its clones run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,43 @@ impl CheckoutHooks {
         let names: Vec<_> = self.found.iter().map(|(name, _)| *name).collect();
         let folder = self.folder.display();
         (!names.is_empty()).then(|| format!("hooks of '{folder}': {}", names.join(", ")))
+    }
+
+    /// Returns the name of the first file in the hooks folder of a clone that git might run, and that the checkout with
+    /// this hooks folder does not have. Anyone can write the digest of a script, so the bytes are compared.
+    pub fn first_other_in(&self, clone: &Path, checkout: &Path) -> Option<String> {
+        let entries = std::fs::read_dir(clone).into_iter().flatten().flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names.into_iter().find(|name| {
+            let hook = FoundHook::at(&clone.join(name)).filter(|hook| hook.executable);
+            hook.is_some_and(|hook| !self.expected(name, checkout).contains(&hook.bytes))
+        })
+    }
+
+    /// Returns what a file in the hooks folder of a clone may hold: a script of ours, one that runs a hook of the
+    /// checkout, or the hook of git-lfs that the checkout has.
+    fn expected(&self, file: &str, checkout: &Path) -> Vec<Vec<u8>> {
+        let mut scripts = Vec::new();
+        if let Some(hook) = HookName::parse(file) {
+            scripts.push(script::git_hook(hook, &Former::Beside(&beside::former_name(file))));
+        }
+        for (hook, run) in &self.found {
+            if file == *hook || file == beside::former_name(hook) {
+                scripts.push(script::forwarder(run, &self.folder));
+            }
+        }
+        let hook = HookName::ALL
+            .map(HookName::as_str)
+            .into_iter()
+            .find(|hook| file == *hook || file == beside::former_name(hook));
+        for name in hook.into_iter().flat_map(|hook| [hook.to_owned(), beside::former_name(hook)]) {
+            let path = checkout.join(name);
+            let own = FoundHook::at(&path).filter(|_| is_own(&path));
+            scripts.extend(own.map(|hook| hook.bytes));
+        }
+        scripts
     }
 
     /// Writes the scripts that a clone lacks, before our own hooks are installed there; returns `true` if it wrote any.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::model::id::SessionId;
 
@@ -23,6 +23,8 @@ pub struct Payload {
     pub event: Option<String>,
     /// The tool that is about to run.
     pub tool: Option<String>,
+    /// The arguments of that tool.
+    pub tool_input: Option<Map<String, Value>>,
     /// The directories that the agent may work in; the first that exists counts.
     pub directories: Vec<PathBuf>,
     /// The name of the worktree that the agent wants.
@@ -45,6 +47,9 @@ pub enum WorktreeEvent {
 /// Tools of any agent that only read.
 const LOOKING: &[&str] =
     &["Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "Task"];
+
+/// How Claude Code begins the names of the tools of our server.
+const OWN_TOOLS: &str = "mcp__git-colony__";
 
 impl Payload {
     /// Parses a payload; anything but a JSON object counts as empty.
@@ -73,6 +78,7 @@ impl Payload {
             session: session.as_deref().and_then(SessionId::parse),
             event: text(&["hook_event_name", "hookEventName", "event", "type"]),
             tool: text(&["tool_name", "toolName"]),
+            tool_input: fields.get("tool_input").and_then(Value::as_object).cloned(),
             directories: directories.filter(|path| path.is_absolute()).take(8).collect(),
             worktree_name: text(&["name", "worktree_name"]).or_else(named),
             worktree_path: worktree.clone().filter(|path| path.is_absolute()),
@@ -81,11 +87,12 @@ impl Payload {
         }
     }
 
-    /// Returns `true` if the state is worth a checkpoint now: not before a tool that only reads, nor at the
-    /// start of a session.
+    /// Returns `true` if the state is worth a checkpoint now: not before a tool that only reads, nor
+    /// before one of ours, nor at the start of a session.
     pub fn is_worth_keeping(&self) -> bool {
         let tool = self.tool.as_deref();
-        !self.begins_session() && tool.is_none_or(|tool| !LOOKING.contains(&tool))
+        let looks = |tool: &str| LOOKING.contains(&tool) || tool.starts_with(OWN_TOOLS);
+        !self.begins_session() && !tool.is_some_and(looks)
     }
 
     /// Returns `true` if a session starts or resumes.
@@ -121,10 +128,27 @@ impl Payload {
         event.is_some_and(|event| event.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the answer with which the agent continues as if there were no hook.
-    pub fn answer(&self, agent: Agent) -> &'static str {
+    /// Returns the answer with which the agent continues as if there were no hook; a tool of ours gets the directory
+    /// in which the agent works, since its server stands where the program was started.
+    pub fn answer(&self, agent: Agent) -> String {
         let agent = if self.from_cursor { Agent::Cursor } else { agent };
-        answer(agent, self.event.as_deref())
+        match self.moved_input().filter(|_| agent == Agent::ClaudeCode) {
+            Some(input) => json!({ "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "updatedInput": input,
+            }})
+            .to_string(),
+            None => answer(agent, self.event.as_deref()).to_owned(),
+        }
+    }
+
+    /// Returns the arguments of a tool of ours with the directory, unless they have one.
+    fn moved_input(&self) -> Option<Map<String, Value>> {
+        let is_ours = self.tool.as_ref().is_some_and(|tool| tool.starts_with(OWN_TOOLS));
+        let mut input = self.tool_input.clone().filter(|_| is_ours && self.is("PreToolUse"))?;
+        let directory = self.directories.first()?.to_str()?;
+        input.entry("directory").or_insert_with(|| directory.into());
+        Some(input)
     }
 }
 
@@ -186,6 +210,25 @@ mod tests {
         let text = r#"{"hook_event_name":"beforeSubmitPrompt","cursor_version":"2.5"}"#;
         let payload = Payload::read(text.as_bytes());
         assert_eq!(payload.answer(Agent::ClaudeCode), "{\"continue\":true}");
+    }
+
+    #[test]
+    fn a_tool_of_ours_gets_the_directory_of_the_agent() {
+        let answer = |tool: &str, input: &str| {
+            let text = format!(
+                r#"{{"hook_event_name":"PreToolUse","tool_name":"{tool}","tool_input":{input},"cwd":"/x"}}"#
+            );
+            Payload::read(text.as_bytes()).answer(Agent::ClaudeCode)
+        };
+        assert_eq!(
+            answer("mcp__git-colony__undo", r#"{"steps":2}"#),
+            r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"steps":2,"directory":"/x"}}}"#
+        );
+        let own = answer("mcp__git-colony__undo", r#"{"directory":"/y"}"#);
+        assert!(own.contains(r#""directory":"/y""#), "{own}");
+        assert_eq!(answer("mcp__other__undo", "{}"), "{}");
+        assert_eq!(answer("mcp__git-colony__undo", "[]"), "{}");
+        assert_eq!(answer("Edit", "{}"), "{}");
     }
 
     #[test]

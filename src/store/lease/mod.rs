@@ -152,6 +152,17 @@ pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
     (!is_late(holder)).then_some(session)
 }
 
+/// Returns `true` if the command's holder has the lease of the clone below `git_dir` and was active lately.
+pub fn is_in_use_by(world: &World, git_dir: &Path) -> bool {
+    let Some(me) = Me::of(world) else {
+        return false;
+    };
+    let (lease, now) = (Lease::read(&path_in(git_dir)), world.now());
+    let is_late = |holder: &Holder| age(&holder.renewed_at, &now) > IDLE_SECONDS;
+    let holder = lease.holder.filter(|holder| holder.is_there(&now) && !is_late(holder));
+    holder.is_some_and(|holder| holder.is(&me))
+}
+
 /// Fails if taking a clone away would stop another holder that works in it.
 pub fn refuse_busy(world: &World, git_dir: &Path, agent: &str) -> Result<()> {
     let lease = Lease::read(&path_in(git_dir));

@@ -25,9 +25,13 @@ const GATED: [&str; 17] = [
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 24] = [
+const OTHERS: [(&str, &str); 25] = [
     ("cli/look.rs", "the repository of the command"),
-    ("cli/mcp/run_action.rs", "the clone of the agent that acts"),
+    ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
+    (
+        "cli/mcp/run_action.rs",
+        "the clone of the agent that acts, or one that runs only what its checkout has",
+    ),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
     ("clones/hub/hub_rebuild.rs", "the world of a gated repository"),
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),

@@ -124,7 +124,7 @@ fn hints_name_tools_and_their_arguments() {
     let (unmapped, _) = server.texts("search", &json!({ "query": "words" }));
     assert!(!unmapped.to_string().contains("git colony map"), "{unmapped:#}");
     let (wrong, _) = server.texts("git_log", &json!({ "max_commits": "all" }));
-    assert_eq!(wrong["hint"], "the schema of git_log", "{wrong:#}");
+    assert_eq!(wrong["hint"], r#"read_action {"words":"git_log"}"#, "{wrong:#}");
 }
 
 #[test]

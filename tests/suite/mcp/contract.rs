@@ -118,7 +118,14 @@ fn every_action_of_the_specification_has_its_arguments() {
         let schema = &told["actions"][0]["arguments"];
         let has: BTreeSet<_> =
             schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-        let missing: Vec<_> = wanted.iter().filter(|name| !has.contains(*name)).collect();
+        // Some are published under one word for all actions, and accepted by this one.
+        let is_accepted = |name: &str| {
+            let asked = json!({ name: null }).to_string();
+            let told = sandbox.run(&["--json", "call", "-n", action, &asked]).stdout;
+            !told.contains("is not an argument of")
+        };
+        let missing: Vec<_> =
+            wanted.iter().filter(|name| !has.contains(*name) && !is_accepted(name)).collect();
         assert!(missing.is_empty(), "{action} has no {missing:?}");
     }
 }
@@ -238,17 +245,20 @@ const SAME: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs more than the repository of these tests has.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 14] = [
     "agent_path",
     "catalog_list",
     "catalog_refresh",
     "diff_pages",
     "doctor",
+    "find",
+    "history",
     "memory_show",
     "query_file",
     "query_list",
     "query_log",
     "query_text",
+    "read",
     "repo_index_refresh",
 ];
 
@@ -350,9 +360,9 @@ fn the_list_of_tools_is_short_enough() {
     let sandbox = Sandbox::new();
     let ask = json!({ "jsonrpc": "2.0", "id": "tools", "method": "tools/list" });
     let input = conversation(&[]) + &format!("{ask}\n");
-    let messages = serve_at(&sandbox, sandbox.world(), &[], input);
+    let messages = serve_at(&sandbox, sandbox.world(), &["--tools", "all"], input);
     let tokens = Tokenizer::O200k.count(&result(&messages, "tools").to_string());
-    assert!(tokens <= 10_750, "{tokens}");
+    assert!(tokens <= 12_500, "{tokens}");
     let input = conversation(&[]) + &format!("{ask}\n");
     let messages = serve_at(&sandbox, sandbox.world(), &["--only", "states"], input);
     let some = result(&messages, "tools");

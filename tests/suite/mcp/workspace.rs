@@ -169,7 +169,8 @@ fn what_a_person_refreshed_shows_an_agent_nothing_elsewhere() {
 fn a_server_that_only_reads_offers_no_refresh() {
     let sandbox = workspace();
     let names = |options: &[&str]| {
-        let mut client = Client::of(&sandbox, USUAL, &[&["mcp"], options].concat());
+        let mut client =
+            Client::of(&sandbox, USUAL, &[&["mcp", "--tools", "all"], options].concat());
         json!(client.tools()).to_string()
     };
     let (all, reading) = (names(&[]), names(&["--read-only"]));

@@ -40,9 +40,11 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&["search", "context"], "stale_scopes", OMITTED),
     (&["context"], "parts", OMITTED),
     (&["search"], "hits", Rendering::Items(passages)),
+    (&["find"], "hits", Rendering::Items(found)),
     (&["query_text"], "hits", Rendering::Items(found_lines)),
     (&["query_file"], "files", Rendering::Items(files)),
-    (&["query_log", "git_log", "show_log"], "commits", Rendering::Items(commits)),
+    (&["read"], "files", Rendering::Items(files_in_part)),
+    (&["query_log", "git_log", "show_log", "history"], "commits", Rendering::Items(commits)),
     (&["get_page"], "pages", Rendering::Items(pages)),
     (&["list_stored_pages", "get_pages_for_scope"], "pages", Rendering::Items(page_rows)),
     (&["diff_design", "diff_against_checkpoint"], "entries", Rendering::Items(changed_paths)),
@@ -100,6 +102,26 @@ fn found_lines(items: &[&Item]) -> Vec<String> {
         line
     };
     items.iter().map(line).collect()
+}
+
+/// Returns what a text or a question has found.
+fn found(items: &[&Item]) -> Vec<String> {
+    let are_passages = items.iter().any(|item| item.contains_key("citation"));
+    if are_passages { passages(items) } else { found_lines(items) }
+}
+
+/// Returns lines of files with their numbers.
+fn files_in_part(items: &[&Item]) -> Vec<String> {
+    let file = |item: &&Item| {
+        let bound = |name| number(item, name).unwrap_or_default();
+        let (first, last, lines) = (bound("first_line"), bound("last_line"), bound("lines"));
+        let is_whole = first <= 1 && last == lines;
+        let part = if is_whole { String::new() } else { format!(" {first}-{last} of {lines}") };
+        let heading = format!("{}{part}:", text(item, "path"));
+        let content = item.get("content").and_then(Value::as_str).unwrap_or_default();
+        std::iter::once(heading).chain(numbered(content, Some(first))).collect::<Vec<_>>()
+    };
+    items.iter().flat_map(file).collect()
 }
 
 /// Returns the lines of files with their numbers.

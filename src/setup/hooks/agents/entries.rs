@@ -35,7 +35,8 @@ const CLAUDE_CODE: &[Event] = &[
     Event {
         name: "PreToolUse",
         fired: "claude-code.before-tool",
-        matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash"),
+        // The last ones are the tools of our server, which get the directory in which the agent works.
+        matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash|mcp__git-colony__.*"),
     },
     Event { name: "WorktreeCreate", fired: "claude-code.worktree-create", matcher: None },
     Event { name: "WorktreeRemove", fired: "claude-code.worktree-remove", matcher: None },
