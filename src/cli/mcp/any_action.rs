@@ -34,18 +34,20 @@ pub(super) enum Request {
 /// Returns the tools.
 pub(super) fn tools(options: &Options) -> Vec<Tool> {
     let tool = |name: &'static str, told: &'static str, effect: Effect, preview: bool| {
-        let mut properties = json!({
+        let properties = json!({
             "words": { "type": "string", "description": "List the actions with these words, or describe one" },
             "name": { "type": "string", "description": "The action to call" },
             "arguments": { "type": "string", "description": "Its arguments, a JSON object" },
             DIRECTORY: { "type": "string" },
         });
+        let mut members = properties.as_object().cloned().unwrap_or_default();
         if preview {
-            properties[PREVIEW_ID] = json!({ "type": "string" });
+            members.insert(PREVIEW_ID.to_owned(), json!({ "type": "string" }));
         }
-        let schema = json!({ "type": "object", "properties": properties });
-        let members = schema.as_object().cloned().unwrap_or_default();
-        Tool::new(name, told, Arc::new(members)).with_annotations(hints(effect))
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        schema.insert("properties".to_owned(), members.into());
+        Tool::new(name, told, Arc::new(schema)).with_annotations(hints(effect))
     };
     let read = tool(
         READ_ACTION,

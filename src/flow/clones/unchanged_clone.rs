@@ -33,7 +33,7 @@ pub(crate) fn require(checkout: &Session, clone: &FoundClone) -> Result<()> {
     let has_them =
         || Ok(read(&git_dir.join(inherited::CONFIG_FILE))? == expected.config.as_bytes());
     // They may be older than the checkout has them now.
-    if !has_them()? && !(checkout_settings::renew(checkout, clone)? && has_them()?) {
+    if !(has_them()? || checkout_settings::renew(checkout, clone)? && has_them()?) {
         return Err(refused(clone, "does not have the settings of this checkout"));
     }
     let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;

@@ -96,8 +96,8 @@ fn files_are_read_whole_and_in_part_at_any_state() {
 #[test]
 fn a_file_of_any_size_is_read_part_by_part() {
     let sandbox = Sandbox::new();
-    let text: String =
-        (1..=60_000).map(|n| format!("line {n} of a long file of the test\n")).collect();
+    let lines: Vec<_> = (1..=60_000).map(|n| format!("line {n} of a long file\n")).collect();
+    let text = lines.concat();
     sandbox.write("long.txt", &text);
     let (mut next, mut read, mut parts) = ("long.txt".to_owned(), String::new(), 0);
     loop {
