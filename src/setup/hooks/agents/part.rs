@@ -33,7 +33,8 @@ impl Part {
         AgentFile::at(repo, self.path())
     }
 
-    fn path(self) -> &'static str {
+    /// Returns the path of the file, from the root of the working tree.
+    pub(super) fn path(self) -> &'static str {
         match self {
             Part::Hooks(agent) => agent.hooks_file(),
             Part::Server(agent) => agent.servers_file(),
