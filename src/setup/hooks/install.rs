@@ -112,6 +112,13 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
     Ok(report)
 }
 
+/// Gives a clone the hooks and the server of an agent, as far as its checkout has them installed; returns the paths that
+/// it left out, because they are tracked there.
+pub fn follow(checkout: &Session, inside: &Session, agent: Agent) -> Result<Vec<&'static str>> {
+    let _lock = take_lock(inside)?;
+    agents::follow(checkout, inside, agent)
+}
+
 fn take_lock(session: &Session) -> Result<WorktreeLock> {
     refuse_nested(session)?;
     WorktreeLock::take_shared(&session.world, &session.repo, session.wait_limit())

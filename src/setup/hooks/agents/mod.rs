@@ -14,7 +14,8 @@ mod server;
 pub mod session_file;
 
 use crate::git::Repo;
-use crate::model::Result;
+use crate::git::inherited::is_own;
+use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 
@@ -110,6 +111,31 @@ impl<'a> AgentPlan<'a> {
         self.exclusion.apply(session)?;
         forget(&session.repo, self.agent)
     }
+}
+
+/// Gives a clone what the set-up of its checkout has of ours, as an installation there would; returns the paths that it
+/// left out, because they are tracked in the clone and a change of them would be the agent's work.
+///
+/// Nothing else of the files is taken over, and nothing of a file that another user could have written.
+pub(super) fn follow(
+    checkout: &Session,
+    inside: &Session,
+    agent: Agent,
+) -> Result<Vec<&'static str>> {
+    let is_set_up = |part: &Part| {
+        let file = part.file(&checkout.repo);
+        is_own(file.path()) && file.read().is_ok_and(|text| part.is_in(text.as_deref()))
+    };
+    let (mut parts, mut left) = (Vec::new(), Vec::new());
+    for part in Part::all(agent).into_iter().filter(is_set_up) {
+        if inside.repo.is_tracked(&RepoPath::from(part.path()))? {
+            left.push(part.path());
+        } else {
+            parts.push(part);
+        }
+    }
+    AgentPlan::of_parts(inside, agent, &parts, Act::Install)?.apply(inside)?;
+    Ok(left)
 }
 
 /// Returns the status of the entries of an agent; an unreadable file is a status, too.
