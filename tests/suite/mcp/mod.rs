@@ -12,6 +12,7 @@ mod long_calls;
 mod options;
 mod previews;
 mod raw_pipe;
+mod read_only_disk;
 mod resources;
 mod same_changes;
 mod stories;
