@@ -1,5 +1,6 @@
 //! The actions of agents: by `git colony call`, and by the MCP server.
 
+mod agent_program;
 mod answer_texts;
 mod arguments;
 mod cargo;
