@@ -179,8 +179,9 @@ const TEXT: &str = "\
 Each agent has a clone and a fork of its own. Kept work can be seen and merged from other clones at once,
 without push or fetch.
 {here}
-One session or terminal at a time works in a clone; `agent-busy` names the one that does. If the harness does
-not identify the session of a command, set `COLONY_SESSION` to one id for all commands of the session.
+One session or terminal at a time works in a clone; `agent-busy` names the one that does. Where the
+harness tells commands no session, set `COLONY_SESSION` to one id for all of them.
+Run one command at a time: a harness may refuse a chain (`&&`, `;`) that names git.
 
 ## Keep
 
@@ -189,13 +190,13 @@ not identify the session of a command, set `COLONY_SESSION` to one id for all co
     git colony commit -m MESSAGE PATH...      # commit these paths only; the hooks run
     git colony decide -m TITLE --rationale WHY PATH...   # record a decision with its changes
 
-Keep early and often: every kept state can be restored exactly.
+Keep early and often: each state can be restored exactly.
 
 ## Restore
 
     git colony checkpoints                    # list the checkpoints
     git colony restore LABEL                  # restore branch, index and files
-    git colony undo                           # undo the newest operation; git colony redo
+    git colony undo                           # undo the newest operation
     git colony ops                            # list the operations, oldest first
 
 ## Collaborate
@@ -205,30 +206,31 @@ Keep early and often: every kept state can be restored exactly.
     git colony diff {into} HEAD               # show all changes of this work
     git colony merge {into}                   # merge the target branch into this one
     git colony merge NAME                     # merge the work of another agent into this one
-    git colony sync --fetch                   # fetch the forks and checkpoints of others
 
 In a clone `{into}` is the branch of the person's checkout, and `refs/heads/{into}` the clone's own.
 A merge with a conflict changes nothing and lists the paths: settle them with `--ours`, `--theirs` or
 `--both PATH`, or open the conflict with `--resolve`, edit, and end it with `--continue`. The person who gave
 the task merges the work.
 
-## Inspect and maintain
+## Find
 
-    git colony status                         # show the branch, uncommitted changes, the newest checkpoint
-    git colony map                            # cut the commit into pages with a token budget
-    git colony pages show --path FILE         # print its pages; git colony pages lists all
+    git colony map                            # once: cut the commit into pages
+    git colony search WORDS                   # rank passages of code and documents
+    git colony context WORDS --budget 4000    # print the best passages, within this many tokens
+
+`grep` is best for a known name. Where only the subject is known, `search` ranks what `grep` would list by hundreds,
+and one `context` replaces many reads.
 
 ## Tools
 
-Where the harness has the MCP server (`git colony mcp`), its tools are the actions: `checkpoint_state`,
-`restore_checkpoint`, `undo`, `fleet` and others. A tool that could drop work answers with a preview first: repeat it
-with the `preview_id` if the preview is right. `git colony call ACTION JSON` does the same at once; `-n` shows it.
+The MCP server has these as tools: `checkpoint_state`, `restore_checkpoint`, `undo`, `get_repo_state`, `fleet`,
+`diff_design`, `merge_design`, `find`, `read`, `history`, `context`; `read_action` and `call_action` do the rest. Give
+each the `directory` of the clone. Use them where a sandbox makes `.git` read-only: they run outside of it. One that could drop work answers with a preview first: repeat it with the `preview_id` if that is right.
 
 ## Allowed paths
 
 An agent with a list of allowed paths changes only these: `git colony agents check {agent} PATH...`.{rule}
-`commit` and `merge` refuse other paths (`scope-violation`). Report a path that is missing from the list;
-do not work around it.
+`commit` and `merge` refuse other paths (`scope-violation`). Report a path that is missing there.
 
 ## Never
 
@@ -239,5 +241,5 @@ do not work around it.
 - Never write below `.git` or in `.colony/agents`; never delete refs, hooks or locks of others.
 - Never answer a refusal with `--force` or `--takeover` before its reason is understood.
 
-Every command has `--json`; every command that changes something has `--dry-run`. A refusal has a `code` and a `hint`.
+Every command has `--json`, every change `--dry-run`; a refusal has a `code` and a `hint`.
 ";

@@ -121,7 +121,7 @@ impl Answer for InstallReport {
         if let Some(diff) = self.diff.as_deref().filter(|diff| !diff.is_empty()) {
             lines.extend(diff.lines().map(str::to_owned));
         }
-        if let Some(note) = self.note.filter(|_| self.changed) {
+        if let Some(note) = self.note.as_ref().filter(|_| self.changed) {
             lines.push(format!("note: {note}"));
         }
         for hook in self.missing() {

@@ -12,7 +12,7 @@ use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::fired_name;
 use crate::setup::hooks::payload::{Payload, WorktreeEvent};
-use crate::setup::hooks::{Agent, last_fired};
+use crate::setup::hooks::{Agent, install, last_fired};
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease;
 use crate::store::lease::lease_holder::SESSION_VARIABLE;
@@ -63,13 +63,30 @@ fn create(world: &World, flags: &Flags, payload: &Payload) -> Result<PathBuf> {
     if let Some(clone) = standing(&session, &name)? {
         // The session continues there, as it does in a worktree that exists.
         lease::refuse_busy(&session.world, &clone.git_dir(), &name)?;
+        bring_hooks(&session, &clone.path);
         return Ok(clone.path);
     }
     let request = Request { name: name.clone(), ..Request::default() };
     let made = agents::create(&session, &request)?;
     let way_back = format!("git colony agents remove {name}");
     last_act::note(&session, format!("agents new {name}"), way_back);
+    bring_hooks(&session, &made.path);
     Ok(made.path)
+}
+
+/// Gives a clone the hooks that its checkout has, since Claude Code reads those of the directory it works in. A session
+/// without them is better than none.
+fn bring_hooks(checkout: &Session, clone: &Path) {
+    let agent = Agent::ClaudeCode;
+    let brought = agents::session_at(&checkout.world, clone)
+        .and_then(|inside| install::follow(checkout, &inside, agent));
+    let said = match brought {
+        Ok(left) if left.is_empty() => return,
+        Ok(left) => format!("{} is tracked there", left.join(" and ")),
+        Err(error) => error.message(),
+    };
+    let name = agent.as_str();
+    (checkout.world.narrate)(&format!("note: the clone lacks hooks or tools of {name}: {said}"));
 }
 
 fn remove(world: &World, flags: &Flags, payload: &Payload) -> Result<()> {

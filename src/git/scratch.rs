@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -13,6 +14,8 @@ use tempfile::TempDir;
 
 use crate::model::{Error, Result, World};
 
+/// The folder in memory that is used where the usual one is read-only: a sandbox may leave a command no other.
+const IN_MEMORY: &str = "/dev/shm";
 /// The prefix of the names of these folders.
 const PREFIX: &str = "git-colony-scratch-";
 /// The number of names that are checked for leftovers.
@@ -33,17 +36,20 @@ impl Scratch {
     /// Creates one, and deletes the leftovers of dead owners beside it.
     pub(super) fn new(world: &World) -> Result<Scratch> {
         let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
-        Scratch::below(&world.absolute(Path::new(base)))
+        let made = match Scratch::below(&world.absolute(Path::new(base))) {
+            Err(e) if is_forbidden(&e) => Scratch::below(Path::new(IN_MEMORY)).map_err(|_| e),
+            made => made,
+        };
+        made.map_err(|e| Error::io("cannot make a temporary folder", e))
     }
 
-    fn below(base: &Path) -> Result<Scratch> {
+    fn below(base: &Path) -> io::Result<Scratch> {
         sweep(base);
         loop {
             let folder = tempfile::Builder::new()
                 .prefix(PREFIX)
                 .permissions(Permissions::from_mode(0o700))
-                .tempdir_in(base)
-                .map_err(|e| Error::io("cannot make a temporary folder", e))?;
+                .tempdir_in(base)?;
             let lock = open(folder.path());
             let tried = lock.as_ref().map(File::try_lock);
             let lock = lock.filter(|_| matches!(tried, Some(Ok(()))));
@@ -63,6 +69,10 @@ impl Scratch {
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied)
 }
 
 /// Deletes the folders of dead owners. Those that cannot be read or deleted stay; they do no harm.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{Code, Untouched, full_disk};
+use super::{Code, Untouched, full_disk, read_only_disk};
 
 /// A `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -36,7 +36,7 @@ struct Inner {
     detail: Map<String, Value>,
     verdict: Verdict,
     /// Whether the error was reported under another code, but is a full disk.
-    is_full_disk: bool,
+    is_of_disk: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -45,8 +45,8 @@ impl Error {
     /// gets its own code.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
-        let is_full_disk = full_disk::is_behind(code, &message);
-        let code = if is_full_disk { Code::NoSpace } else { code };
+        let is_of_disk = full_disk::is_behind(code, &message);
+        let code = if is_of_disk { Code::NoSpace } else { code };
         Error(Box::new(Inner {
             code,
             message,
@@ -54,15 +54,16 @@ impl Error {
             hint: code.hint().map(str::to_owned),
             detail: Map::new(),
             verdict: if code == Code::Usage { Verdict::Usage } else { Verdict::Failed },
-            is_full_disk,
+            is_of_disk,
             source: None,
         }))
     }
 
-    /// Sets the next command to try in place of the one of the code, unless the disk is full, which needs another hint.
+    /// Sets the next command to try in place of the one of the code, unless the disk is full or read-only, which needs
+    /// another hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        if self.0.is_full_disk {
+        if self.0.is_of_disk {
             return self;
         }
         self.replace_hint(hint)
@@ -105,14 +106,17 @@ impl Error {
         self
     }
 
-    /// Adds the cause. If that is a full disk, replaces code and hint.
+    /// Adds the cause. If that is a full disk, replaces code and hint; if it is a read-only one, the hint.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let cause = cause.into();
         if full_disk::has_caused(self.0.code, cause.as_ref()) {
             self.0.code = Code::NoSpace;
-            self.0.is_full_disk = true;
+            self.0.is_of_disk = true;
             self.0.hint = None;
+        } else if read_only_disk::has_caused(cause.as_ref()) {
+            self.0.is_of_disk = true;
+            self.0.hint = Some(read_only_disk::HINT.to_owned());
         }
         self.0.source = Some(cause);
         self
@@ -235,6 +239,15 @@ mod tests {
         let error = error.untouched(Untouched::History);
         assert_eq!(error.sentence(), "2 paths in conflict; history has not changed");
         assert_eq!(error.untouched(None).sentence(), "2 paths in conflict");
+    }
+
+    #[test]
+    fn on_a_read_only_disk_the_hint_names_the_tools() {
+        let cause = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
+        let error = Error::io("cannot open 'lock'", cause).hint("git colony doctor");
+        assert!(error.hint_text().unwrap().contains("checkpoint_state"), "{error:?}");
+        let again = Error::new(Code::Io, "cannot begin").caused_by(error);
+        assert!(again.hint_text().unwrap().contains("checkpoint_state"), "{again:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod interrupt;
 pub mod path;
 pub mod program_output;
 pub mod progress;
+mod read_only_disk;
 pub mod secrets;
 pub mod text;
 pub mod time;

@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod hooks;
 pub mod info_attributes;
+mod info_file;
 mod json_text;
 pub mod manifest;
 pub mod merge_drivers;

@@ -259,7 +259,9 @@ impl Treasures {
             let id = repository.git(&["hash-object", "--no-filters", "--", path]);
             id.trim_end().to_owned()
         };
-        let files = files.iter();
+        // What an agent's set-up consists of is ours, and in no checkpoint.
+        let ours = [".claude/settings.local.json", ".mcp.json"];
+        let files = files.iter().filter(|path| !ours.iter().any(|name| path.ends_with(name)));
         Treasures(files.map(|path| (hash(path), read(path))).collect())
     }
 

@@ -375,7 +375,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[or("name", as_arg("ref", "name")), plain(same("limit"))],
         ),
         described(
-            "Show who works on what: all agents and forks, their progress, conflicts between forks, what to merge next",
+            "See what other agents changed and who works on what: all agents and forks, conflicts between forks, what to merge next",
             action("fleet", Agents, Reads, "fleet", &[]),
         ),
         described(
@@ -844,7 +844,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ),
         ),
         described(
-            "Return what a question is about as one text, with sources. 'paths': these and related files",
+            "Search code in the repository for what a question is about: the best passages as one text, with sources. 'paths': these and related files",
             action(
                 "context",
                 Pages,
@@ -1135,7 +1135,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ],
         ),
         described(
-            "Search the code of the repository: lines that contain a text or match a regex, as path:line; with 'question' passages about it",
+            "Search code in the repository: lines that contain a text or match a regex, as path:line; with 'question' passages about it",
             action(
                 "find",
                 Repository,
@@ -1156,7 +1156,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             ),
         ),
         described(
-            "Read files, whole or some lines, with line numbers",
+            "Read a file, whole or some lines, or several files, with line numbers",
             action(
                 "read",
                 Repository,

@@ -112,6 +112,12 @@ impl Repo {
         Ok(entries.map(path).collect())
     }
 
+    /// Returns `true` if the index has a path, at any stage.
+    pub fn is_tracked(&self, path: &RepoPath) -> Result<bool> {
+        let index = self.shared_index()?;
+        Ok(index.entry_range(path.as_bytes().into()).is_some())
+    }
+
     /// Returns `true` if git keeps part of an index in a shared file.
     pub fn index_is_split(&self) -> bool {
         let entries = std::fs::read_dir(self.git_dir()).into_iter().flatten().flatten();

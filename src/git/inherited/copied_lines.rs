@@ -1,6 +1,8 @@
 //! Lines of a file of the checkout's git directory in the same file of a clone: between two marks, before the lines of
 //! the clone, so that those win.
 
+use std::ops::Range;
+
 const BEGIN: &[u8] = b"# lines of the checkout, renewed by git-colony: begin\n";
 const END: &[u8] = b"# lines of the checkout: end\n";
 
@@ -36,13 +38,23 @@ pub fn with_copied_lines(before: &[u8], lines: &[u8]) -> Vec<u8> {
     [BEGIN, lines, end, END, &own].concat()
 }
 
+/// Returns where the lines of the checkout end; 0 without any.
+pub fn end_of_copied_lines(bytes: &[u8]) -> usize {
+    place(bytes).map_or(0, |place| place.end)
+}
+
 fn without_copied_lines(bytes: &[u8]) -> Vec<u8> {
-    let find = |text: &[u8], mark: &[u8]| text.windows(mark.len()).position(|part| part == mark);
-    let split = || {
-        let begin = find(bytes, BEGIN)?;
-        let (before, rest) = bytes.split_at_checked(begin)?;
-        let after = rest.get(find(rest, END)? + END.len()..)?;
+    let own = place(bytes).and_then(|place| {
+        let (before, after) = (bytes.get(..place.start)?, bytes.get(place.end..)?);
         Some([before, after].concat())
-    };
-    split().unwrap_or_else(|| bytes.to_vec())
+    });
+    own.unwrap_or_else(|| bytes.to_vec())
+}
+
+/// Returns the place of the lines of the checkout with their marks.
+fn place(bytes: &[u8]) -> Option<Range<usize>> {
+    let find = |text: &[u8], mark: &[u8]| text.windows(mark.len()).position(|part| part == mark);
+    let begin = find(bytes, BEGIN)?;
+    let end = begin + find(bytes.get(begin..)?, END)? + END.len();
+    Some(begin..end)
 }

@@ -18,7 +18,7 @@ use crate::git::Repo;
 use crate::model::World;
 
 pub use configuration::Signing;
-pub use copied_lines::{CopiedFile, with_copied_lines};
+pub use copied_lines::{CopiedFile, end_of_copied_lines, with_copied_lines};
 pub use own_settings::running_setting;
 use owned_file::Sources;
 pub use owned_file::is_own;

@@ -67,7 +67,7 @@ pub struct InstallReport {
     /// The changes of an agent's configuration, as unified diffs.
     pub diff: Option<String>,
     /// The note about those files for the user.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
     /// Files beside ours, and entries in the place of ours, that stay because they are not ours.
     pub left: Vec<String>,
     /// Other programs whose hooks stay when git's are uninstalled.
@@ -101,7 +101,7 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
         Target::Agent(agent) => {
             let plan = AgentPlan::make(session, agent, act)?;
             if lock.is_some() {
-                plan.apply(session, act)?;
+                plan.apply(session)?;
             }
             of_agent(&plan, agent, act)
         }
@@ -110,6 +110,13 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
     report.hooks = hooks_of(session, target)?;
     report.others = others(session, act, target);
     Ok(report)
+}
+
+/// Gives a clone the hooks and the server of an agent, as far as its checkout has them installed; returns the paths that
+/// it left out, because they are tracked there.
+pub fn follow(checkout: &Session, inside: &Session, agent: Agent) -> Result<Vec<&'static str>> {
+    let _lock = take_lock(inside)?;
+    agents::follow(checkout, inside, agent)
 }
 
 fn take_lock(session: &Session) -> Result<WorktreeLock> {

@@ -3,15 +3,19 @@
 use std::fs;
 use std::path::PathBuf;
 
-use git_colony::testing::World;
+use git_colony::testing::{Tokenizer, World};
 use serde_json::Value;
 
 use crate::support::Sandbox;
 
+/// What a model may have to read before it works. Names of the repository are in it.
+const MAX_TOKENS: usize = 920;
+
 fn told(answer: &Value) -> String {
     let guide = answer["guide"].as_str();
     let guide = guide.unwrap_or_else(|| panic!("{answer:#}"));
-    assert!(guide.lines().count() <= 66, "{}", guide.lines().count());
+    let tokens = Tokenizer::O200k.count(guide);
+    assert!(guide.lines().count() <= 72 && tokens <= MAX_TOKENS, "{tokens}");
     guide.to_owned()
 }
 
@@ -70,7 +74,7 @@ fn every_command_of_the_guide_is_one_of_ours() {
     for line in guide.lines() {
         for flag in line.split([' ', '`', '|']).filter(|word| word.starts_with("--")) {
             let flag = flag.trim_end_matches([',', '.']);
-            let known = ["checkpoint", "decide", "commit", "merge", "sync", "pages show"];
+            let known = ["checkpoint", "decide", "commit", "merge", "sync", "context"];
             let help = |name: &&str| {
                 let words: Vec<&str> = name.split(' ').chain(["--help"]).collect();
                 desk.run(&words).stdout
@@ -79,5 +83,25 @@ fn every_command_of_the_guide_is_one_of_ours() {
             let elsewhere = ["--mirror", "--takeover", "--hard"].contains(&flag);
             assert!(elsewhere || helps.any(|help| help.contains(flag)), "{flag}");
         }
+    }
+}
+
+#[test]
+fn each_line_of_the_guide_is_one_command_and_each_tool_is_there() {
+    let desk = Sandbox::new();
+    let guide = told(&desk.json(&["agents", "guide"]));
+    let lines = guide.lines().filter(|line| line.starts_with("    git colony"));
+    let chained: Vec<_> =
+        lines.filter(|line| line.contains("; git") || line.contains("&&")).collect();
+    assert!(chained.is_empty(), "{chained:?}");
+    let tools = guide.split("## Tools").nth(1).unwrap().split("##").next().unwrap();
+    let offered = desk.json(&["call"]);
+    let offered: Vec<_> = offered["actions"].as_array().unwrap().iter().collect();
+    let words = tools.split('`').skip(1).step_by(2);
+    let others = [".git", "preview_id", "directory", "read_action", "call_action"];
+    let named: Vec<_> = words.filter(|word| !others.contains(word)).collect();
+    assert!(named.len() > 8, "{named:?}");
+    for name in named {
+        assert!(offered.iter().any(|action| action["name"] == name), "{name}");
     }
 }

@@ -1,5 +1,6 @@
 //! The actions of agents: by `git colony call`, and by the MCP server.
 
+mod agent_program;
 mod answer_texts;
 mod arguments;
 mod cargo;
@@ -13,6 +14,7 @@ mod long_calls;
 mod options;
 mod previews;
 mod raw_pipe;
+mod read_only_disk;
 mod resources;
 mod same_changes;
 mod small_set;

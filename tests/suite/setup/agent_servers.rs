@@ -47,7 +47,7 @@ fn a_server_is_entered_beside_others_and_goes_again() {
         assert_eq!(state(&sandbox, agent), "not_installed");
         let diff = plan["diff"].as_str().unwrap();
         assert!(diff.contains(&format!("--- a/{path}\n+++ b/{path}")), "{diff}");
-        assert_eq!(plan["steps"].as_array().unwrap().len(), 2);
+        assert_eq!(plan["steps"].as_array().unwrap().len(), 3);
         let made = sandbox.json(&install(agent));
         assert_eq!((&made["changed"], &made["left"]), (&json!(true), &json!([])));
         assert_eq!(made["diff"], plan["diff"]);

@@ -1,5 +1,6 @@
 //! Setting up and taking out: init, hooks, settings, tools, deinit.
 
+mod agent_exclusion;
 mod agent_servers;
 mod deinit;
 mod hooks;

@@ -101,6 +101,74 @@ fn a_worktree_is_a_clone_whose_work_outlives_it() {
 }
 
 #[test]
+fn the_clone_of_a_worktree_has_the_hooks_of_its_checkout() {
+    let desk = Sandbox::new();
+    let mine = "{\"permissions\": {\"allow\": [\"Bash(ls:*)\"]}}\n";
+    desk.write(SETTINGS, mine);
+    desk.colony(&INSTALL);
+    let path = run(&desk, "WorktreeCreate", &json!({ "name": "login" })).path();
+    let clone = desk.at(path.clone());
+    assert!(clone.colony(&INSTALL).contains("installed already"));
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    // Only what an installation there would write.
+    let settings: Value = serde_json::from_str(&clone.read(SETTINGS)).unwrap();
+    assert_eq!(settings.as_object().unwrap().len(), 1, "{settings}");
+    clone.write("new", "before\n");
+    let fields = json!({ "cwd": path, "tool_name": "Bash" });
+    let told = run(&desk, "PreToolUse", &fields);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let kept = clone.json(&["checkpoints", "--auto"]);
+    assert_eq!(kept["checkpoints"].as_array().unwrap().len(), 1, "{kept}");
+    // One that is there gets them as well.
+    let bob = PathBuf::from(desk.json(&["agents", "new", "bob"])["path"].as_str().unwrap());
+    assert_eq!(run(&desk, "WorktreeCreate", &json!({ "name": "bob" })).path(), bob);
+    assert!(bob.join(SETTINGS).exists() && bob.join(".mcp.json").exists());
+}
+
+#[test]
+fn a_clone_gets_no_more_of_the_set_up_than_its_checkout_has() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let command = command_of(&desk, "WorktreeCreate").unwrap();
+    let create = |name: &str| {
+        let view = desk.with_path(program_path().parent().unwrap());
+        run_with(&view, &command, &payload(&desk, "WorktreeCreate", &json!({ "name": name })))
+    };
+    desk.remove(".mcp.json");
+    let clone = create("one").path();
+    assert!(clone.join(SETTINGS).exists() && !clone.join(".mcp.json").exists());
+    // Another user may write to it.
+    desk.set_mode(SETTINGS, 0o666);
+    assert!(!create("two").path().join(".claude").exists());
+    desk.colony(&["hooks", "uninstall", "--for", "claude-code"]);
+    assert!(!create("three").path().join(".claude").exists());
+}
+
+#[test]
+fn what_is_tracked_or_in_the_way_in_a_clone_stays_as_it_is() {
+    let desk = Sandbox::new();
+    desk.write(".mcp.json", "{}\n");
+    desk.git(&["add", ".mcp.json"]);
+    desk.git(&["commit", "-qm", "servers"]);
+    desk.colony(&INSTALL);
+    let told = run(&desk, "WorktreeCreate", &json!({ "name": "one" }));
+    let clone = desk.at(told.path());
+    let note = "note: the clone lacks hooks or tools of claude-code: .mcp.json is tracked there";
+    assert!(told.stderr.contains(note), "{}", told.stderr);
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    assert!(clone.path(SETTINGS).exists());
+    // A link that the agent has made is not followed.
+    let outside = desk.outside().join("elsewhere");
+    fs::create_dir(&outside).unwrap();
+    fs::remove_dir_all(clone.path(".claude")).unwrap();
+    std::os::unix::fs::symlink(&outside, clone.path(".claude")).unwrap();
+    let told = run(&desk, "WorktreeCreate", &json!({ "name": "one" }));
+    assert_eq!(told.path(), clone.root);
+    assert!(told.stderr.contains("its folder is not a directory"), "{}", told.stderr);
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
+}
+
+#[test]
 fn a_removal_from_inside_or_a_second_one_does_no_harm() {
     let desk = Sandbox::new();
     desk.colony(&INSTALL);

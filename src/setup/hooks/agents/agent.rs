@@ -51,20 +51,12 @@ impl Agent {
     /// Returns the note about those files for the user.
     pub(super) fn note(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => {
-                "the hooks are in a personal file, the server is in one of the project; a checkpoint \
-                 includes both unless they are ignored: printf '/.claude/settings.local.json\\n/.mcp.json\\n' \
-                 >> \"$(git rev-parse --git-path info/exclude)\""
+            Agent::ClaudeCode | Agent::Cursor => {
+                "git ignores these files here, so they are in no commit; to share one: git add -f PATH"
             }
             Agent::Codex => {
-                "Codex reads these files in projects that it trusts, and has no personal ones per repository: \
-                 share them, or leave them out of checkpoints: printf '/.codex/hooks.json\\n/.codex/config.toml\\n' \
-                 >> \"$(git rev-parse --git-path info/exclude)\""
-            }
-            Agent::Cursor => {
-                "Cursor has no personal files per repository: share these, or leave them out of \
-                 checkpoints: printf '/.cursor/hooks.json\\n/.cursor/mcp.json\\n' \
-                 >> \"$(git rev-parse --git-path info/exclude)\""
+                "Codex reads these files in projects that it trusts; git ignores them here, so they are in no \
+                 commit; to share one: git add -f PATH"
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Hooks of agents: entries in a configuration file of the working tree that create a checkpoint before a
-//! tool changes something and when the agent stops. A second file gets the entry of our MCP server.
+//! tool changes something and when the agent stops. A second file gets the entry of our MCP server. git ignores both.
 //!
 //! The files belong to the user: they are edited as text so that nothing else in them changes, shown as a diff
 //! beforehand, replaced completely or not at all, and never written through a link.
 
 mod agent;
 mod entries;
+mod exclusion;
 mod file;
 mod file_plan;
 mod part;
@@ -13,7 +14,8 @@ mod server;
 pub mod session_file;
 
 use crate::git::Repo;
-use crate::model::Result;
+use crate::git::inherited::is_own;
+use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 
@@ -21,6 +23,7 @@ use super::action::Act;
 use super::hook_state::{HookState, HookStatus, SERVER};
 use super::last_fired;
 
+use exclusion::ExclusionPlan;
 use file_plan::FilePlan;
 use part::Part;
 use server::ServerEntry;
@@ -30,39 +33,63 @@ pub use agent::Agent;
 /// The plan for an agent's configuration.
 pub(super) struct AgentPlan<'a> {
     agent: Agent,
+    act: Act,
     files: Vec<FilePlan<'a>>,
+    exclusion: ExclusionPlan,
 }
 
 impl<'a> AgentPlan<'a> {
     /// Plans to add or remove our entries; changes nothing.
     pub(super) fn make(session: &'a Session, agent: Agent, act: Act) -> Result<AgentPlan<'a>> {
-        let mut parts = Part::all(agent);
+        AgentPlan::of_parts(session, agent, &Part::all(agent), act)
+    }
+
+    fn of_parts(
+        session: &'a Session,
+        agent: Agent,
+        parts: &[Part],
+        act: Act,
+    ) -> Result<AgentPlan<'a>> {
+        let exclusion = ExclusionPlan::make(session, parts, act)?;
+        let mut parts = parts.to_vec();
         if act == Act::Uninstall {
             // The one that may have made the folder is the last in it.
             parts.reverse();
         }
         let files = parts.into_iter().map(|part| FilePlan::make(session, part, act));
-        Ok(AgentPlan { agent, files: files.collect::<Result<_>>()? })
+        Ok(AgentPlan { agent, act, files: files.collect::<Result<_>>()?, exclusion })
     }
 
     /// Returns `true` if there is anything to do.
     pub(super) fn changes(&self) -> bool {
-        self.files.iter().any(FilePlan::changes)
+        self.exclusion.changes() || self.files.iter().any(FilePlan::changes)
     }
 
     /// Returns the changes as unified diffs; empty without a change.
     pub(super) fn diff(&self) -> String {
-        self.files.iter().map(FilePlan::diff).collect()
+        let files = self.files.iter().map(FilePlan::diff).collect();
+        self.in_order(files, Some(self.exclusion.diff())).concat()
     }
 
     /// Returns the note about the files for the user.
-    pub(super) fn note(&self) -> &'static str {
-        self.agent.note()
+    pub(super) fn note(&self) -> String {
+        self.exclusion.note().unwrap_or_else(|| self.agent.note().to_owned())
     }
 
     /// Describes the steps.
     pub(super) fn steps(&self) -> Vec<String> {
-        self.files.iter().filter_map(FilePlan::step).collect()
+        let files = self.files.iter().filter_map(FilePlan::step).collect();
+        self.in_order(files, self.exclusion.step())
+    }
+
+    /// Puts the step of the exclusion in its place: the files are excluded for as long as they have anything of ours,
+    /// so that no checkpoint comes between.
+    fn in_order(&self, files: Vec<String>, exclusion: Option<String>) -> Vec<String> {
+        let exclusion = exclusion.into_iter();
+        match self.act {
+            Act::Install => exclusion.chain(files).collect(),
+            Act::Uninstall => files.into_iter().chain(exclusion).collect(),
+        }
     }
 
     /// Returns the entries of the user that have the place of ours and stay, as text.
@@ -71,15 +98,44 @@ impl<'a> AgentPlan<'a> {
     }
 
     /// Carries out the plan.
-    pub(super) fn apply(&self, session: &Session, act: Act) -> Result<()> {
-        for file in &self.files {
-            file.apply(session, act)?;
+    pub(super) fn apply(&self, session: &Session) -> Result<()> {
+        if self.act == Act::Install {
+            self.exclusion.apply(session)?;
         }
-        match act {
-            Act::Install => Ok(()),
-            Act::Uninstall => forget(&session.repo, self.agent),
+        for file in &self.files {
+            file.apply(session, self.act)?;
+        }
+        if self.act == Act::Install {
+            return Ok(());
+        }
+        self.exclusion.apply(session)?;
+        forget(&session.repo, self.agent)
+    }
+}
+
+/// Gives a clone what the set-up of its checkout has of ours, as an installation there would; returns the paths that it
+/// left out, because they are tracked in the clone and a change of them would be the agent's work.
+///
+/// Nothing else of the files is taken over, and nothing of a file that another user could have written.
+pub(super) fn follow(
+    checkout: &Session,
+    inside: &Session,
+    agent: Agent,
+) -> Result<Vec<&'static str>> {
+    let is_set_up = |part: &Part| {
+        let file = part.file(&checkout.repo);
+        is_own(file.path()) && file.read().is_ok_and(|text| part.is_in(text.as_deref()))
+    };
+    let (mut parts, mut left) = (Vec::new(), Vec::new());
+    for part in Part::all(agent).into_iter().filter(is_set_up) {
+        if inside.repo.is_tracked(&RepoPath::from(part.path()))? {
+            left.push(part.path());
+        } else {
+            parts.push(part);
         }
     }
+    AgentPlan::of_parts(inside, agent, &parts, Act::Install)?.apply(inside)?;
+    Ok(left)
 }
 
 /// Returns the status of the entries of an agent; an unreadable file is a status, too.
@@ -151,7 +207,8 @@ fn is_ours(repo: &Repo, part: Part, text: Option<&str>) -> bool {
 
 /// Returns `true` if the state before our change is recorded for a file of the agent.
 pub(super) fn is_recorded(repo: &Repo, agent: Agent) -> bool {
-    Part::all(agent).iter().any(|part| part.record(repo).exists())
+    let mut parts = Part::all(agent).into_iter();
+    parts.any(|part| part.record(repo).exists() || exclusion::is_left(repo, part))
 }
 
 /// Deletes the records about an agent.

@@ -33,7 +33,8 @@ impl Part {
         AgentFile::at(repo, self.path())
     }
 
-    fn path(self) -> &'static str {
+    /// Returns the path of the file, from the root of the working tree.
+    pub(super) fn path(self) -> &'static str {
         match self {
             Part::Hooks(agent) => agent.hooks_file(),
             Part::Server(agent) => agent.servers_file(),
@@ -54,6 +55,14 @@ impl Part {
         match self {
             Part::Hooks(agent) => entries::put_in(agent, text),
             Part::Server(agent) => server::put_in(agent, text),
+        }
+    }
+
+    /// Returns `true` if the text has an entry of ours.
+    pub(super) fn is_in(self, text: Option<&str>) -> bool {
+        match self {
+            Part::Hooks(agent) => entries::found(agent, text).is_ok_and(|names| !names.is_empty()),
+            Part::Server(agent) => server::find(agent, text) == Ok(ServerEntry::Ours),
         }
     }
 
