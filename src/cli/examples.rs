@@ -431,11 +431,9 @@ pub const TABLE: &[Examples] = &[
     of(
         "git",
         &[
-            ("git colony git status", "staged, changed and untracked files"),
+            ("git colony git find parse_header --path src", "lines with a text"),
+            ("git colony git read src/header.rs:1-2", "lines of a file"),
             ("git colony git diff a.txt", "the change of one file"),
-            ("git colony git log -n 3", "the newest commits"),
-            ("git colony git find one --path '*.txt'", "lines with a text"),
-            ("git colony git read a.txt:1-20", "lines of a file"),
         ],
     ),
     of(

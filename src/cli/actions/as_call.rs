@@ -84,7 +84,9 @@ fn arguments(grammar: &Command, action: &Action, leaf: &ArgMatches) -> Option<Ma
     let command = find(grammar, action.command);
     let typed = command.get_arguments().filter(|argument| {
         let source = leaf.value_source(argument.get_id().as_str());
-        !argument.is_global_set() && source == Some(ValueSource::CommandLine)
+        // A preview comes first where one is needed.
+        let is_dry_run = argument.get_id() == "dry_run";
+        !is_dry_run && !argument.is_global_set() && source == Some(ValueSource::CommandLine)
     });
     let mut arguments = Map::new();
     for id in typed.map(|argument| argument.get_id().as_str()) {

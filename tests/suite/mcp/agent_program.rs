@@ -94,7 +94,7 @@ fn a_real_agent_program_sees_and_uses_our_tools() {
     // The tools are listed, the data of an answer reach the model, and a change is the agent's.
     let first = requests[0]["messages"].to_string();
     assert!(first.contains("mcp__git-colony__checkpoint_state"), "{first}");
-    assert!(told(&requests, 0).contains("Save"), "{}", told(&requests, 0));
+    assert!(told(&requests, 0).contains("Make a checkpoint"), "{}", told(&requests, 0));
     assert!(told(&requests, 1).contains("known-label"), "{}", told(&requests, 1));
     assert!(told(&requests, 2).contains("kept 'by-tool'"), "{}", told(&requests, 2));
     let newest = clone.git(&["log", "-1", "--format=%an %s", "--name-only"]);

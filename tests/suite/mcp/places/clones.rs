@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, USUAL, with_preview};
+use crate::mcp::client::{Client, USUAL, with_preview};
 use crate::support::{Sandbox, View};
 
 /// An agent outside of a repository.

@@ -5,8 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::answer;
-use super::contract::{FULL, reading_calls};
+use crate::mcp::answer;
+use crate::mcp::contract::{FULL, reading_calls};
 use crate::support::{Sandbox, View};
 
 /// Runs calls of actions where repository, home and temporary folder are read-only, each in a process; `None` where

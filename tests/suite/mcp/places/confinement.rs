@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, USUAL};
+use crate::mcp::client::{Client, USUAL};
 use crate::support::{Sandbox, View};
 
 /// Another repository of the same user, with an agent.

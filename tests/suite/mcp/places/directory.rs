@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{Client, USUAL, with_preview};
+use crate::mcp::client::{Client, USUAL, with_preview};
 use crate::support::{Sandbox, View};
 
 fn clone_of(desk: &View, agent: &str) -> View {
