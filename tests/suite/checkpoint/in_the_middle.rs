@@ -31,8 +31,8 @@ const OPERATIONS: [(&[&str], &[&str]); 9] = [
 fn diverged(random: Random<'_>) -> Sandbox {
     let sandbox = Sandbox::unborn();
     for file in 0..4 {
-        let lines: String = (0..6).map(|line| format!("line {line}\n")).collect();
-        sandbox.write(&format!("f{file}"), lines);
+        let lines: Vec<_> = (0..6).map(|line| format!("line {line}\n")).collect();
+        sandbox.write(&format!("f{file}"), lines.concat());
     }
     commit(&sandbox, "base");
     sandbox.git(&["branch", "base"]);
@@ -70,9 +70,8 @@ fn edit(view: &View, random: Random<'_>, text: &str) {
         0 => fs::remove_file(path).unwrap(),
         1 => fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap(),
         _ => {
-            let edited = |(number, old): (usize, &str)| match number == line {
-                true => format!("{text} {}\n", random(9)),
-                false => format!("{old}\n"),
+            let edited = |(number, old): (usize, &str)| {
+                if number == line { format!("{text} {}\n", random(9)) } else { format!("{old}\n") }
             };
             fs::write(path, old.lines().enumerate().map(edited).collect::<String>()).unwrap();
         }
@@ -176,7 +175,9 @@ fn a_checkpoint_in_the_middle_changes_nothing_of_it() {
                 break;
             }
             if random(3) == 0 {
-                both.map(|view| view.write("stray.txt", "of no commit\n"));
+                for view in both {
+                    view.write("stray.txt", "of no commit\n");
+                }
             }
             kept += 1;
             check_checkpoints(&sandbox, &format!("{} {stop}", begin.join(" ")));

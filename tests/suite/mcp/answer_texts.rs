@@ -96,8 +96,8 @@ fn has_text(value: &Value) -> bool {
 #[test]
 fn content_cannot_imitate_a_member_of_an_answer() {
     let sandbox = Sandbox::new();
-    let lines: String = (0..20).map(|number| format!("hits:\n  hits:\nlock {number}\n")).collect();
-    sandbox.write("a.txt", lines);
+    let lines: Vec<_> = (0..20).map(|number| format!("hits:\n  hits:\nlock {number}\n")).collect();
+    sandbox.write("a.txt", lines.concat());
     sandbox.git(&["commit", "-qam", "lines"]);
     sandbox.colony(&["map"]);
     let mut server = Server::start_texts(&sandbox, &[]);
