@@ -160,8 +160,7 @@ fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
             free.map_err(|error| {
                 let agent = text::shell_word(agent);
                 error.hint(format!(
-                    "git colony agents remove {agent} --force   # removes it \
-                anyway, with files that cannot be kept"
+                    "git colony agents remove {agent} --force   # loses what cannot be kept"
                 ))
             })
         }

@@ -273,7 +273,7 @@ fn what_a_decision_refers_to_has_to_exist() {
     let run = sandbox.run(&["decide", "-m", "x", "--supersedes", "use-file5"]);
     assert_eq!(run.code, 128);
     insta::assert_snapshot!(run.stderr, @r"
-    error: no decision is called 'use-file5'; the nearest is 'use-files'; nothing has changed
+    error: no decision is called 'use-file5'; the nearest is 'use-files'
     hint: git colony decisions --limit 1000
     ");
     let answer = sandbox.json(&["decide", "-m", "x", "--depends-on", "other"]);
