@@ -125,6 +125,9 @@ pub struct DiffEntry {
     pub deletions: u64,
     /// Whether it is a binary file.
     pub binary: bool,
+    /// Its new mode in octal, as in `100755`, if that changed; left out if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_mode: Option<String>,
 }
 
 /// Compares two states. Objects of the worktree stay in memory if the session's do.
@@ -273,6 +276,7 @@ impl From<Compared> for DiffEntry {
             insertions,
             deletions,
             binary: compared.lines.is_none(),
+            new_mode: compared.new_mode,
         }
     }
 }
