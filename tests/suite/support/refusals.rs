@@ -30,13 +30,17 @@ const COMMANDS: [&str; 14] = [
     "undo",
 ];
 
-/// The refusals that have the words of another program, or of a library, in their first line.
-const WORDS_OF_OTHERS: [&str; 9] = [
+/// The refusals that have the words of another program, of a library or of another refusal in their first line.
+const WORDS_OF_OTHERS: [&str; 13] = [
     "filter-failed",
     "git-failed",
     "hook-refused",
     "identity-unknown",
     "io",
+    "locked",
+    "newer-format",
+    "no-space",
+    "object-missing",
     "recovery-needed",
     "ref-moved",
     "repository-broken",
