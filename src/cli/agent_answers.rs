@@ -182,6 +182,9 @@ impl Answer for RemovedAgent {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
+        if let Some(count) = self.unmerged_commits.filter(|count| *count > 0) {
+            lines.push(format!("{} not merged; kept", text::count(count, "commit")));
+        }
         if self.unsaved > 0 {
             let count = text::count(self.unsaved, "uncommitted path");
             lines.push(format!("{count} kept as a checkpoint beside its branch"));

@@ -103,6 +103,10 @@ impl Answer for DecideReport {
                 .to_owned(),
             );
         }
+        if self.is_first && self.changed {
+            let path = &self.decision.relative_path;
+            lines.push(format!("the first record here, a file of the branch: {path}"));
+        }
         if let Some(op) = self.op {
             lines.push(format!("to undo: git colony undo   ({op})"));
         }

@@ -223,10 +223,12 @@ fn row(entry: &DiffEntry) -> Vec<String> {
         ChangeType::Copied => "C",
         ChangeType::TypeChanged => "T",
     };
-    let lines = if entry.binary {
-        "binary".to_owned()
-    } else {
-        format!("+{} -{}", entry.insertions, entry.deletions)
+    let lines = match &entry.new_mode {
+        _ if entry.binary => "binary".to_owned(),
+        Some(mode) if entry.insertions + entry.deletions == 0 => {
+            if mode == "100755" { "+x" } else { "-x" }.to_owned()
+        }
+        _ => format!("+{} -{}", entry.insertions, entry.deletions),
     };
     let path = match &entry.old_path {
         Some(old) => format!("{old} -> {}", entry.path),

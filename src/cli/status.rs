@@ -132,6 +132,10 @@ fn undo_line(undo: &UndoStep) -> String {
         Some("external-change") => {
             format!("undo --force would revert changes by plain git, {op}{summary}")
         }
-        Some(code) => format!("undo of {op}{summary} is refused now ({code})"),
+        Some(code) => {
+            let command = undo.hint.as_deref().and_then(|hint| hint.split("   # ").next());
+            let way = command.map_or_else(String::new, |command| format!(": {command}"));
+            format!("undo of {op}{summary} is refused now ({code}){way}")
+        }
     }
 }

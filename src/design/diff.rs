@@ -125,6 +125,9 @@ pub struct DiffEntry {
     pub deletions: u64,
     /// Whether it is a binary file.
     pub binary: bool,
+    /// Its new mode in octal, as in `100755`, if that changed; left out if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_mode: Option<String>,
 }
 
 /// Compares two states. Objects of the worktree stay in memory if the session's do.
@@ -220,8 +223,7 @@ impl DiffSide {
     /// Finds where two states parted, as git does for `A...B`: one of the best, where there are several.
     fn of_merge_base(repo: &Repo, one: &DiffSide, other: &DiffSide) -> Result<DiffSide> {
         let parted = |code: Code, why: &str| {
-            let message =
-                format!("cannot tell where '{}' and '{}' parted: {why}", one.name, other.name);
+            let message = format!("'{}' and '{}' {why}", one.name, other.name);
             Error::new(code, message).hint(format!(
                 "git colony diff {} {}",
                 shell_word(&one.name),
@@ -229,11 +231,11 @@ impl DiffSide {
             ))
         };
         let Some((a, b)) = one.commit.zip(other.commit) else {
-            return Err(parted(Code::RevisionNotFound, "one of them is not committed"));
+            return Err(parted(Code::RevisionNotFound, "are not both committed"));
         };
         let bases = repo.merge_bases(a, b)?;
         let Some(base) = bases.first().copied() else {
-            return Err(parted(Code::UnrelatedHistories, "they have no commit in common"));
+            return Err(parted(Code::UnrelatedHistories, "have no commit in common"));
         };
         Ok(DiffSide {
             name: base.to_string(),
@@ -273,6 +275,7 @@ impl From<Compared> for DiffEntry {
             insertions,
             deletions,
             binary: compared.lines.is_none(),
+            new_mode: compared.new_mode,
         }
     }
 }

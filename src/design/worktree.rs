@@ -87,18 +87,12 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     // A settled conflict can be continued. With an open one, only an abort works at once, so that
     // comes first.
     let is_open = what != "am" && session.repo.load_index()?.has_conflicts();
-    let way = if what == "am" {
-        "--abort"
-    } else {
-        "--continue   # or --abort, which also discards resolved conflicts"
-    };
+    let way =
+        if what == "am" { "--abort" } else { "--continue   # or --abort: loses resolved paths" };
     let end = match what {
         other if is_open => {
             let program = if opened_by_us(session)? { "git colony" } else { "git" };
-            format!(
-                "{program} {other} --abort   # discards resolved conflicts; to keep them, resolve \
-                the rest, then --continue"
-            )
+            format!("{program} {other} --abort   # loses resolved paths; --continue keeps")
         }
         // Git's own abort would discard the conflicts settled meanwhile.
         other if opened_by_us(session)? => format!("git colony {other} {way}"),

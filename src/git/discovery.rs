@@ -208,7 +208,7 @@ fn not_a_repository(world: &World) -> Error {
             world.cwd.display()
         ),
     )
-    .hint("git init   # creates one here; 'git colony -C DIR' works in another, 'git colony clone URL --agent NAME' makes a clone")
+    .hint("git init   # or: git colony -C DIR, git colony clone URL --agent NAME")
 }
 
 /// Returns `true` if refs are stored in a format that only git reads.

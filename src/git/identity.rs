@@ -21,32 +21,21 @@ impl Identity {
     pub fn of_agent(agent: &str) -> Result<Identity> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let first = agent.chars().next();
-        if agent.len() > 64
-            || !agent.chars().all(plain)
-            || !first.is_some_and(|c| c.is_ascii_alphanumeric())
-        {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!(
-                    "'{agent}' is not an agent name: it begins with an ASCII letter or digit and has only ASCII \
-                     letters, digits, '.', '_' and '-', at most 64"
-                ),
-            )
-            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
-        }
-        if names_revision(agent) {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!("'{agent}' is not an agent name: git reads it as a revision"),
-            )
-            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
-        }
-        if names_device(agent) {
-            return Err(Error::new(
-                Code::InvalidValue,
-                format!("'{agent}' is not an agent name: some systems reserve it for a device"),
-            )
-            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
+        let problem = if agent.len() > 64 || !agent.chars().all(plain) {
+            Some("at most 64 of A-Z a-z 0-9 . _ -")
+        } else if !first.is_some_and(|c| c.is_ascii_alphanumeric()) {
+            Some("a letter or a digit comes first")
+        } else if names_revision(agent) {
+            Some("git reads it as a revision")
+        } else if names_device(agent) {
+            Some("it is a device on some systems")
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            let message = format!("'{agent}' is not an agent name: {problem}");
+            return Err(Error::new(Code::InvalidValue, message)
+                .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
         }
         Ok(Identity {
             name: format!("agent:{agent}:agent"),

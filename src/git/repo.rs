@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use crate::git::plain_file;
 use crate::model::interrupt::Interrupt;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::foreign_repository::StandIn;
 use super::object::odd_commits;
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
+use super::worktree::other_worktrees::first_linked;
 use super::{Oid, discovery, process};
 
 /// A repository with a working tree, opened for one command.
@@ -159,8 +161,18 @@ impl Repo {
             return Err(discovery::no_reftable());
         }
         let Some(workdir) = places.workdir.clone() else {
-            return Err(Error::new(Code::BareRepository, "this repository has no working tree")
-                .hint("run the command in a clone with a working tree"));
+            let hint = first_linked(&places.common_dir).map_or_else(
+                || "run the command in a clone with a working tree".to_owned(),
+                |root| {
+                    format!(
+                        "cd {}   # its files are there",
+                        shell_word(&root.display().to_string())
+                    )
+                },
+            );
+            return Err(
+                Error::new(Code::BareRepository, "this repository has no working tree").hint(hint)
+            );
         };
         Ok(Repo::unchecked(inner, places, workdir, writes, interrupt))
     }

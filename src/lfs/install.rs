@@ -99,7 +99,7 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
         Some((name, _)) if in_git && is_ordinary(&folder, name) => Ok(Way::Chained(Some(name))),
         Some((name, _)) => Err(foreign_hook(name, &folder)),
         None => Err(in_the_way(&format!(
-            "git takes hooks from '{}', which is not a folder of this repository's own",
+            "git takes hooks from '{}', outside of this repository",
             folder.display()
         ))),
     }
@@ -111,18 +111,12 @@ fn is_ordinary(folder: &Path, name: &str) -> bool {
 }
 
 fn foreign_hook(name: &str, folder: &Path) -> Error {
-    in_the_way(&format!(
-        "there is a '{name}' hook in '{}' that does not call git-lfs",
-        folder.display()
-    ))
+    in_the_way(&format!("the '{name}' hook in '{}' does not call git-lfs", folder.display()))
 }
 
 fn in_the_way(found: &str) -> Error {
-    Error::new(
-        Code::HooksInTheWay,
-        format!("cannot install the hooks of git-lfs: {found}"),
-    )
-    .hint("git colony hooks install   # keeps and calls the existing hooks; then run init again, or use --no-lfs")
+    Error::new(Code::HooksInTheWay, found)
+        .hint("git colony hooks install   # calls it, too; then init again, or --no-lfs")
 }
 
 /// Sets up git-lfs in the configuration and the hooks of this repository. It can be repeated. The caller

@@ -98,10 +98,11 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
 fn refuse_order(taken: &str, again: &str) -> Error {
     Error::new(
         Code::Unsupported,
-        format!("cannot migrate to git-lfs: it cannot express that '{taken}' excludes files and '{again}' includes some of them again"),
-    ).unchanged()
+        format!("git-lfs cannot leave out '{taken}' and take in '{again}' again"),
+    )
+    .unchanged()
     .detail("pattern", again)
-    .hint("exclude files in .gitattributes by patterns that match no others, and commit it")
+    .hint("exclude files in .gitattributes by patterns that match no others")
 }
 
 /// Returns a pattern of the attributes file at `path` as seen from the root.

@@ -349,9 +349,9 @@ impl Code {
     /// names that.
     pub fn hint(self) -> Option<&'static str> {
         match self {
-            Code::BranchInUse => Some(
-                "git worktree list   # run the command there, or switch that worktree to another branch",
-            ),
+            Code::BranchInUse => {
+                Some("git worktree list   # run it there, or switch that worktree elsewhere")
+            }
             Code::RepositoryNotFound => Some("git colony catalog"),
             Code::CheckpointNotFound => Some("git colony checkpoints"),
             Code::SessionNotFound => Some("git colony session list"),

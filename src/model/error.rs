@@ -154,6 +154,12 @@ impl Error {
         }
     }
 
+    /// Returns the sentence for a line of that many columns: the claim, which most refusals share, yields to the message.
+    pub fn sentence_within(&self, columns: usize) -> String {
+        let sentence = self.sentence();
+        if sentence.chars().count() <= columns { sentence } else { self.message() }
+    }
+
     /// Returns the message with the chain of causes, in one line, to be put into another text.
     pub fn message(&self) -> String {
         let mut text = self.0.message.clone();
@@ -248,6 +254,13 @@ mod tests {
         assert!(error.hint_text().unwrap().contains("checkpoint_state"), "{error:?}");
         let again = Error::new(Code::Io, "cannot begin").caused_by(error);
         assert!(again.hint_text().unwrap().contains("checkpoint_state"), "{again:?}");
+    }
+
+    #[test]
+    fn the_claim_yields_where_the_line_is_short() {
+        let error = Error::new(Code::UnmergedPaths, "2 paths in conflict");
+        assert_eq!(error.sentence_within(40), "2 paths in conflict; nothing has changed");
+        assert_eq!(error.sentence_within(39), "2 paths in conflict");
     }
 
     #[test]

@@ -10,10 +10,11 @@ use serde::Serialize;
 use super::listing::{Neighbor, RecordEntry};
 use super::pages::{Page, PageId};
 use crate::git::Oid;
-use crate::model::{Code, Error, RepoPath, Result, escape};
+use crate::model::{Code, Error, Result, escape};
 use crate::source::file;
 use crate::source::literature::{Library, Literature};
 use crate::source::record::{Record, RecordKind};
+use crate::text::headed::headed;
 use crate::text::tokenizer::Tokenizer;
 
 /// The format of a page as one text.
@@ -161,7 +162,7 @@ impl<'a> PageTexts<'a> {
             || format!("(binary, {} bytes)", record.end),
             |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),
         );
-        let plain = heading(&record.path, &place) + &body + "\n";
+        let plain = headed(&format!("{}{place}", record.path), &(body + "\n"));
         if self.tokenizer.count(&plain) <= record.tokens as usize { plain } else { as_json() }
     }
 
@@ -207,12 +208,6 @@ impl<'a> PageTexts<'a> {
         };
         Ok(self.last.insert(source))
     }
-}
-
-/// Returns the line above a text: its file, and its place there. It is one line: a name with a newline must not look
-/// like another file.
-pub fn heading(path: &RepoPath, place: &str) -> String {
-    format!("==> {} <==\n", escape::line(&format!("{path}{place}")))
 }
 
 /// Returns the place of a record in its file, as a heading has it.

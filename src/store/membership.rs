@@ -153,16 +153,14 @@ impl Membership {
 
 fn misplaced(record: &Path, place: &AgentPlace) -> Error {
     let AgentPlace { agent, clone, .. } = place;
-    let message = format!(
-        "'{}' is not the record of this clone of agent '{agent}': it is gone, or names another agent or hub",
-        record.display()
-    );
+    let message =
+        format!("this clone of agent '{agent}' has no record of its own in '{}'", record.display());
     Error::new(Code::RepositoryBroken, message)
         .unchanged()
         .detail("path", clone.display().to_string())
         .detail("agent", agent)
         .hint(format!(
-            "git colony clones refresh {}   # by the user, in their own checkout: restores the record",
+            "git colony clones refresh {}   # run by the user, in the checkout",
             shell_word(agent)
         ))
 }

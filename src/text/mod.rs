@@ -2,6 +2,7 @@
 
 pub mod chunk;
 pub mod count;
+pub mod headed;
 pub mod line_query;
 pub mod readers;
 pub mod sentence;

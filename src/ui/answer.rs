@@ -184,9 +184,14 @@ impl Shown {
     }
 }
 
+/// The columns of each of the two lines of a refusal, as far as names that the user gave allow.
+const MAX_REFUSAL_COLUMNS: usize = 80;
+
 /// Writes an error for people.
 pub fn print_error(err: &mut dyn Write, palette: Palette, error: &Error) -> io::Result<()> {
-    let message = Line(vec![Span::new(Role::Bad, "error: "), error.sentence().into()]);
+    let label = "error: ";
+    let sentence = error.sentence_within(MAX_REFUSAL_COLUMNS - label.len());
+    let message = Line(vec![Span::new(Role::Bad, label), sentence.into()]);
     let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
     let hint = error.hint_text().map(hint_line);
     for line in std::iter::once(message).chain(usage).chain(hint) {

@@ -77,6 +77,76 @@ fn a_killed_agents_remove_loses_nothing() {
     });
 }
 
+/// The files of a clone that are made from those of its checkout, in its git directory.
+const COPIED: [&str; 3] = ["colony/checkout.config", "info/exclude", "info/attributes"];
+
+/// Has a checkout settings, ignore rules, attributes and a hook that its clone does not have yet.
+fn change_settings(desk: &Desk) {
+    desk.repository.git(&["config", "merge.ours.driver", "true"]);
+    desk.repository.write(".git/info/exclude", "*.scratch\n");
+    desk.repository.write(".git/info/attributes", "*.keep merge=ours\n");
+}
+
+fn copied(clone: &Path) -> Vec<String> {
+    let read = |name| fs::read_to_string(clone.join(".git").join(name)).unwrap_or_default();
+    COPIED.map(read).to_vec()
+}
+
+/// Each file is as it was or as it becomes, git reads them, and nothing of the writing is left in the end.
+fn a_clone_was_renewed_or_was_not(
+    (name, stride): (&'static str, usize),
+    act: impl Fn(&Desk, &Path, Point) -> bool,
+) {
+    each_point((name, Whom::Program), stride, |point| {
+        let desk = Desk::new();
+        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
+        let old = copied(&clone);
+        change_settings(&desk);
+        let before = desk.state();
+        let struck = act(&desk, &clone, point);
+        let left = copied(&clone);
+        Desk::git_in(&clone, &["status", "--porcelain"]);
+        desk.check_whole(&before);
+        // It recovers what a command in the clone has left.
+        desk.colony_in(&clone, &["checkpoint", "--auto"]);
+        desk.colony(&["clones", "refresh", "ada"]);
+        let new = copied(&clone);
+        assert!(old.iter().zip(&new).all(|(old, new)| old != new), "each file changes");
+        for (left, (old, new)) in left.iter().zip(old.iter().zip(&new)) {
+            assert!(left == old || left == new, "{point:?} {left}");
+        }
+        assert_eq!(Desk::git_in(&clone, &["config", "merge.ours.driver"]), "true\n");
+        for folder in [".git", ".git/colony", ".git/info", ".git/hooks"] {
+            let entries = fs::read_dir(clone.join(folder)).expect("it is there").flatten();
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            let rest: Vec<_> = names.filter(|name| is_rest(name)).collect();
+            assert!(rest.is_empty(), "{point:?} {folder}: {rest:?}");
+        }
+        struck
+    });
+}
+
+fn is_rest(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    name.starts_with("tmp") || ending == Some("lock") || name == "pending"
+}
+
+#[test]
+fn a_killed_clones_refresh_renewed_each_file_or_did_not() {
+    a_clone_was_renewed_or_was_not(("clones refresh", 1), |desk, _, point| {
+        desk.strike(&["clones", "refresh", "ada"], point)
+    });
+}
+
+#[test]
+fn a_killed_command_in_a_clone_renewed_each_file_or_did_not() {
+    a_clone_was_renewed_or_was_not(("commit in a clone", 4), |desk, clone, point| {
+        fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
+        let commit = ["commit", "-m", "edit", "--all"];
+        desk.strike_in(clone, &commit, (point, Whom::Program))
+    });
+}
+
 #[test]
 fn a_killed_agents_restore_did_all_or_can_be_run_again() {
     each_point(("agents restore", Whom::Program), 4, |point| {

@@ -140,7 +140,8 @@ These work outside of the repository and share folders with other processes, so 
 each run the checkout is as it was, and hub, clones and remote are intact (`git fsck`). `agents new` and
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
 uncommitted file, `agents restore` restores both or can be run again, `clones gc` deletes a whole hub or
-leaves it. `pages lock` grants all of its locks or none, and the database of the state is whole. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
+leaves it. `clones refresh`, and a command in a clone whose checkout has changed, leave each file that they make from the
+checkout's as it was or as it becomes. `pages lock` grants all of its locks or none, and the database of the state is whole. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
 consent before anything is published, or publishes nothing. `lfs migrate --push` leaves the remote all old or all new, with every large file of what it
 has (a server that is killed itself has moved some refs); the next run completes it. The next command
 deletes the leftovers of a killed one, including locks of git in the hub and on copies. If any git is killed alone, its locks on

@@ -54,8 +54,15 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     store.move_refs_unshared(world, &changes)
 }
 
-/// Fails for a repository that lacks parts of its own history: what it published would have holes.
+/// Fails for a repository that lacks parts of its own history, for what it published would have holes, and for one whose
+/// path is not UTF-8, for no record could name it.
 pub fn refuse_incomplete(repo: &Repo) -> Result<()> {
+    if repo.common_dir().to_str().is_none() {
+        let message = "the path of this repository is not UTF-8: agents need one that is";
+        return Err(Error::new(Code::Unsupported, message)
+            .unchanged()
+            .hint("mv OLD NEW   # in the folder above; git needs nothing else"));
+    }
     let (what, hint) = if repo.is_shallow() {
         ("shallow", "git fetch --unshallow")
     } else if repo.is_partial() {

@@ -45,8 +45,7 @@ impl Hub {
             let hint = if path.with_extension(MOVED_ASIDE).is_dir() {
                 "git colony clones gc   # restores what an interrupted one moved aside"
             } else {
-                "git colony agents new NAME   # rebuilds it from a checkout of the user; better: restore \
-                 the folder from a backup, for clones borrow their objects from it"
+                "git colony agents new NAME   # rebuilds it; a restored backup is better"
             };
             return Err(Error::new(
                 Code::HubMissing,

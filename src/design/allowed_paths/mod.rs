@@ -37,7 +37,7 @@ pub enum RefusalReason {
     AgentRule,
     /// A directory on the way to it is a symlink or a submodule.
     ThroughLink,
-    /// It is a symlink that leads out of the allowed paths.
+    /// It is a symlink that leads out.
     LinkLeadsOut,
     /// It lies outside the working tree, or git cannot track such a path.
     OutsideRepository,
@@ -48,10 +48,10 @@ impl RefusalReason {
     pub fn to_text(self) -> &'static str {
         match self {
             RefusalReason::OutsideScope => "outside the allowed paths",
-            RefusalReason::AgentRule => "sets allowed paths, which agents may not change",
-            RefusalReason::ThroughLink => "reached through a symlink or submodule",
-            RefusalReason::LinkLeadsOut => "a symlink that leads out of the allowed paths",
-            RefusalReason::OutsideRepository => "outside the repository",
+            RefusalReason::AgentRule => "sets allowed paths",
+            RefusalReason::ThroughLink => "behind a link",
+            RefusalReason::LinkLeadsOut => "a link to the outside",
+            RefusalReason::OutsideRepository => "outside the tree",
         }
     }
 }

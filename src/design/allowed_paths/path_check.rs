@@ -117,10 +117,7 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
         let file = text::shell_word(&path.to_string());
         return Error::new(
             Code::ScopeMissing,
-            format!(
-                "agent '{agent}' has no allowed paths{place} yet: '{path}' takes effect once \
-            it is committed"
-            ),
+            format!("agent '{agent}' has no allowed paths yet: '{path}' is not committed"),
         )
         .detail("agent", agent)
         .detail("path", path)
@@ -128,14 +125,11 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
     }
     Error::new(
         Code::ScopeMissing,
-        format!("agent '{agent}' has no allowed paths: '{path}' does not exist{place}"),
+        format!("agent '{agent}' has no allowed paths: no '{path}'{place}"),
     )
     .detail("agent", agent)
     .detail("path", path)
-    .hint(
-        "run it again with --allow-unscoped   # agents without allowed paths may then change \
-        everything",
-    )
+    .hint("run it again with --allow-unscoped   # it may then change everything")
 }
 
 /// Lists the staged changes, except those that match a side of the merge in progress: taking over a

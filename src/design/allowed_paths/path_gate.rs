@@ -18,7 +18,7 @@ use crate::store::Session;
 use crate::store::lease::acting_agent;
 use crate::store::settings::agent_rule::AgentRule;
 
-use super::{Violation, path_check};
+use super::{RefusalReason, Violation, path_check};
 
 /// Lists the agents whose allowed paths bind this process: the agent that was named, the one whose
 /// clone this is, and the one from whose clone this process was started. So another name or
@@ -58,10 +58,7 @@ pub(in crate::design) fn require(
             // No allowed paths bind this process: it merges the work of another agent.
             return Err(if acting_agent::of_session(session).is_none() {
                 let file = text::shell_word(&rule.path.to_string());
-                error.hint(format!(
-                    "run it again with --force to allow them anyway, or widen {file} in a commit \
-                    of its own"
-                ))
+                error.hint(format!("run it again with --force, or first widen {file} in a commit"))
             } else {
                 error
             });
@@ -196,7 +193,11 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
     let (agent, file) = (&rule.agent, &rule.path);
     let first = found.first().map(|one| {
         let path = text::shell_word(&one.path.to_string());
-        format!("{path} ({})", one.reason.to_text())
+        match one.reason {
+            // The line names the scope.
+            RefusalReason::OutsideScope => path,
+            reason => format!("{path} ({})", reason.to_text()),
+        }
     });
     let more = match found.len() {
         0 | 1 => String::new(),
@@ -205,21 +206,21 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
     let scope = rule.scope();
     let allowed = match scope.as_slice() {
         [] => "nothing".to_owned(),
-        some => some.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
+        [one] => one.clone(),
+        [one, ..] => format!("{one} and more"),
     };
-    Error::new(
-        Code::ScopeViolation,
-        format!(
-            "agent '{agent}' may change {allowed} ('{file}'), not {}{more}",
-            first.unwrap_or_default()
-        ),
-    )
-    .detail("agent", agent)
-    .detail("rule", file)
-    .detail("scope", scope)
-    .detail("violations", found)
-    .hint(format!(
-        "leave these paths out, or widen {} in a commit of its own, without an agent",
-        text::shell_word(&file.to_string())
-    ))
+    let may = match found.first().map(|one| one.reason) {
+        Some(RefusalReason::OutsideScope) => format!("may change {allowed}, not"),
+        _ => "may not change".to_owned(),
+    };
+    let path = first.unwrap_or_default();
+    Error::new(Code::ScopeViolation, format!("agent '{agent}' {may} {path}{more}"))
+        .detail("agent", agent)
+        .detail("rule", file)
+        .detail("scope", scope)
+        .detail("violations", found)
+        .hint(format!(
+            "leave them out, or have a person widen {}",
+            text::shell_word(&file.to_string())
+        ))
 }

@@ -47,9 +47,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
     Err(if is_revision {
-        let hint = format!(
-            "git colony tag -m 'as of {name}' {name}   # makes a checkpoint of that commit"
-        );
+        let hint = format!("git colony tag -m 'as of {name}' {name}   # makes one");
         not_found(name).hint(hint)
     } else {
         match nearest(name, all.iter().map(|one| one.label.as_str())) {
@@ -170,9 +168,7 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
     }
     let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
     let newest = ids.first().copied().unwrap_or_default();
-    let shown: Vec<&str> = ids.iter().take(5).copied().collect();
-    let message =
-        format!("{} checkpoints fit '{name}', the newest first: {}", ids.len(), shown.join(", "));
+    let message = format!("{} checkpoints fit '{name}'", ids.len());
     Error::new(Code::CheckpointAmbiguous, message)
         .detail("name", name)
         .detail("candidates", &ids)
@@ -182,14 +178,11 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
 /// Makes the error for an id whose refs in the two places hold different objects.
 fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
     let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
-    Error::new(
-        Code::CheckpointAmbiguous,
-        format!("'{name}' is two different checkpoints: {}", refs.join(" and ")),
-    )
-    .detail("name", name)
-    .detail("candidates", &refs)
-    .hint(format!(
-        "git show {}   # and the other one; 'git update-ref -d' deletes the wrong one",
-        refs.join(" ")
-    ))
+    Error::new(Code::CheckpointAmbiguous, format!("'{name}' is two different checkpoints"))
+        .detail("name", name)
+        .detail("candidates", &refs)
+        .hint(format!(
+            "git show {}   # and the other one; 'git update-ref -d' deletes the wrong one",
+            refs.join(" ")
+        ))
 }

@@ -30,8 +30,9 @@ pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!("'{name}' is not a checkpoint that is deleted by name"),
-            ).unchanged()
-            .hint("git colony prune   # deletes old automatic checkpoints; those of an agent go with its clone"));
+            )
+            .unchanged()
+            .hint("git colony prune   # deletes automatic ones; an agent's go with its clone"));
         }
         let is_known = |known: &Checkpoint| known.checkpoint_id == checkpoint.checkpoint_id;
         if !found.iter().any(is_known) {

@@ -174,7 +174,7 @@ fn refuse_protected(session: &Session, request: &Request, kept: &Kept) -> Result
     }
     let branch = kept.scan.head.moving_ref();
     protected_branches::require(session, [&branch]).map_err(|error| {
-        error.hint("git colony checkpoint --off-branch   # keeps the state, and leaves the branch")
+        error.hint("git colony checkpoint --off-branch   # keeps the state beside the branch")
     })
 }
 

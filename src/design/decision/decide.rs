@@ -69,6 +69,8 @@ pub struct DecideReport {
     /// Whether paths were named.
     #[serde(skip)]
     pub named_paths: bool,
+    /// Whether the history had no record of a decision before.
+    pub is_first: bool,
     /// The branch, by its short name.
     pub branch: String,
     /// The number of paths the commit changes, with the record.
@@ -139,6 +141,7 @@ struct NewRecord {
     /// The file at the path in HEAD.
     old: Option<Vec<u8>>,
     next_version: bool,
+    is_first: bool,
     taken_id: Option<String>,
     /// The commits that already belong to it.
     commits: Vec<Oid>,
@@ -186,6 +189,7 @@ impl NewRecord {
             .map_err(|problem| unusable(&path, &problem))?;
         Ok(NewRecord {
             next_version: existing.is_some(),
+            is_first: known.decisions.is_empty(),
             taken_id,
             commits,
             item: Item { object, names_itself: true },
@@ -334,6 +338,7 @@ impl Made {
                 next_version: record.next_version,
                 taken_id: record.taken_id,
                 named_paths: !request.paths.is_empty(),
+                is_first: record.is_first,
                 reasons_only: !carried && decision.implements.is_empty(),
                 decision,
                 branch: chosen.scan.head.label(),

@@ -270,10 +270,7 @@ pub fn parse_label(typed: &str) -> Result<String> {
     if let Some(device) = label.split('/').find(|part| names_device(part)) {
         return Err(Error::new(
             Code::InvalidValue,
-            format!(
-                "'{typed}' cannot be the name of a branch: '{device}' is a device name on some \
-            systems"
-            ),
+            format!("'{typed}' cannot be a branch: '{device}' is a device on some systems"),
         )
         .unchanged()
         .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"));

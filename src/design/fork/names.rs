@@ -157,13 +157,9 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
     let [ours, theirs] = names.each_ref().map(|name| shell_word(name));
     Err(Error::new(
         Code::NameAmbiguous,
-        format!(
-            "'{typed}' may be the branch here, {ours}, or what others have published, {theirs}"
-        ),
+        format!("'{typed}' may be the branch here or what others have published"),
     )
-    .hint(format!(
-        "git colony diff {ours} {theirs}   # then type {ours} or {theirs} instead of '{typed}'"
-    ))
+    .hint(format!("git colony diff {ours} {theirs}   # type one of them"))
     .detail("names", names))
 }
 
@@ -204,9 +200,7 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
     Ok(match near {
         None => unknown.hint("git colony agents   # see also 'git colony forks' and 'git branch'"),
         Some((_, name)) => {
-            let message = format!(
-                "no agent, fork, branch or commit is named '{typed}'; the nearest name is '{name}'"
-            );
+            let message = format!("no agent, fork or commit is named '{typed}'; nearest: '{name}'");
             Error::new(Code::RevisionNotFound, message)
                 .hint("git colony agents   # see also 'git colony forks' and 'git branch'")
                 .detail("similar", name)

@@ -175,10 +175,7 @@ pub fn abort(session: &Session, what: &str) -> Result<UndoReport> {
             Code::OperationInProgress,
             "git has already committed the resolution",
         )
-        .hint(
-            "git cherry-pick --quit   # drops the remaining commits; then: git colony undo \
-        --force",
-        ));
+        .hint("git cherry-pick --quit   # then: git colony undo --force"));
     }
     if !ours || !is_next_to_go(session)? {
         return Err(Error::new(

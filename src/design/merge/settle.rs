@@ -210,10 +210,7 @@ impl Settling<'_> {
         }
         Err(Error::new(
             Code::InvalidValue,
-            format!(
-                "cannot keep both versions: a filter stores '{path}' and '{beside}' in \
-            different ways"
-            ),
+            format!("cannot keep both: filters differ for '{path}' and '{beside}'"),
         )
         .unchanged()
         .detail("path", path)
@@ -294,7 +291,7 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
     let here = &choice.path;
     Error::new(
         Code::InvalidValue,
-        format!("two paths in conflict match: '{from_top}' from the root, '{here}' from here"),
+        format!("both match: '{from_top}' from the root, '{here}' from here"),
     )
     .unchanged()
     .detail("paths", [from_top, here])
@@ -306,9 +303,10 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let shown = if path.as_bytes().is_empty() { ".".to_owned() } else { path.to_string() };
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
     let count = text::count(paths.len(), "path");
+    let are = if paths.len() == 1 { "is" } else { "are" };
     let found = paths.first().map_or_else(
         || "this merge has no conflict".to_owned(),
-        |first| format!("in conflict: {count}, the first '{first}'"),
+        |first| format!("{count} {are}, the first '{first}'"),
     );
     let message = format!("'{shown}' is not in conflict; {found}");
     let has_none = paths.is_empty();
@@ -317,8 +315,5 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     if has_none {
         return error.hint("git colony merge SOURCE   # without --ours, --theirs and --both");
     }
-    error.hint(
-        "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
-    everything below it",
-    )
+    error.hint("./PATH is from here, :/PATH from the root; '.' is everything below")
 }

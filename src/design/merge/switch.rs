@@ -226,9 +226,7 @@ fn refuse_untracked(paths: &BTreeSet<RepoPath>) -> Result<()> {
         format!("'{first}'{others} is untracked here and in the way"),
     )
     .detail("paths", paths)
-    .hint(format!(
-        "git stash push --include-untracked -- {word}   # or move it away, then run it again"
-    )))
+    .hint(format!("mv {word} ..   # or any other place; then run it again")))
 }
 
 fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
@@ -244,7 +242,7 @@ fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
         format!("'{first}'{others} has local changes that would be overwritten"),
     )
     .detail("paths", paths)
-    .hint("git stash   # run it again, then git stash pop"))
+    .hint("git colony checkpoint   # commits them; then run it again"))
 }
 
 /// What the index changes from and to.

@@ -104,9 +104,7 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
     };
     Err(Error::new(
         Code::NestedRepository,
-        format!(
-            "cannot write '{path}': the repository at '{repository}' has a file of its own there"
-        ),
+        format!("'{path}' is in the way: a file of the repository at '{repository}'"),
     )
     .detail("path", path)
     .detail("repository", repository)

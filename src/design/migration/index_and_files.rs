@@ -67,7 +67,7 @@ pub fn refuse_hidden_edits(
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
-            "cannot migrate to git-lfs: {} {have} edits that git is set to ignore: {}",
+            "{} {have} edits that git is set to ignore: {}",
             text::count(edited.len(), "file"),
             paths.join(", ")
         ),

@@ -105,17 +105,14 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
         return Ok(());
     };
     let names: Vec<_> = others.iter().map(|other| other.root.display().to_string()).collect();
-    let (is, it) = match others.len() {
-        1 => ("is", "it"),
-        _ => ("are", "them"),
+    let root = first.root.display();
+    let more = match others.len() {
+        1 => String::new(),
+        many => format!(" and {} more", many - 1),
     };
     Err(Error::new(
         Code::LeftBehind,
-        format!(
-            "{} {is} checked out beside this one, and history would change under {it}: {}",
-            text::count(others.len(), "worktree"),
-            names.join(", ")
-        ),
+        format!("history would change under the worktree '{root}'{more}"),
     )
     .detail("worktrees", &names)
     .hint(way_on(repo, first)))
@@ -131,10 +128,10 @@ fn way_on(repo: &Repo, other: &OtherWorktree) -> String {
         gone"
             .to_owned(),
         WorktreeSort::GoneAndLocked => {
-            format!("git worktree unlock {root} && git worktree prune   # its files are gone")
+            format!("git worktree unlock {root} && git worktree prune")
         }
         WorktreeSort::Main => {
-            format!("git -C {root} worktree remove {}   # then migrate there", word(repo.workdir()))
+            format!("git -C {root} worktree remove {}   # migrate there", word(repo.workdir()))
         }
     }
 }

@@ -53,10 +53,7 @@ impl Finder<'_> {
                 )
                 .unchanged()
                 .detail("commit", one.commit)
-                .hint(
-                    "git rev-list --reverse --no-merges A..B   # lists the commits it merged; pick \
-                    those",
-                ));
+                .hint("git rev-list --reverse --no-merges A..B   # its commits; pick those"));
             }
         }
         Ok(wanted)
@@ -150,7 +147,7 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
     let them = if count == 1 { "a decision" } else { "decisions" };
     Error::new(
         Code::MissingDependencies,
-        format!("'{id}' needs {them} that the branch does not have ('{}')", missing.join("', '")),
+        format!("'{id}' needs {them} first: '{}'", missing.first().map_or("", String::as_str)),
     )
     .detail("decisions", missing)
     .hint("run it again with --with-dependencies")

@@ -40,19 +40,15 @@ pub(in crate::design) fn compare(
         return Err(Error::new(
             Code::Diverged,
             format!(
-                "'{}' is neither ahead of nor behind '{}' ({} here, {} there)",
-                target.label,
+                "'{}' and '{}' have diverged by {} and {}",
                 report.branch,
-                text::count(report.ahead, "commit"),
+                target.label,
+                report.ahead,
                 text::count(report.behind, "commit")
             ),
         )
         .detail("leaving", &report.leaving)
-        .hint(format!(
-            "git colony restore {} --mode files   # restores the files only; --force \
-        moves the branch",
-            target.id
-        )));
+        .hint(format!("git colony restore {} --mode files   # or move it by --force", target.id)));
     }
     match &report.leaving_commits {
         Some(leaving) if !target.is_named_fully => {
@@ -65,22 +61,14 @@ pub(in crate::design) fn compare(
 /// Refuses to drop commits from a branch if only a prefix of the name was typed.
 fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommits) -> Error {
     let (typed, id) = (&request.name, text::shell_word(&target.id));
-    let newest = leaving.newest.first().map(|commit| &commit.subject);
     let commits = text::count(leaving.count, "commit");
     Error::new(
         Code::NameAbbreviated,
-        format!(
-            "'{typed}' is only a prefix of '{}', and {commits} would leave '{}', the newest '{}'",
-            target.label,
-            leaving.branch,
-            newest.map_or("", String::as_str)
-        ),
+        format!("'{typed}' is a prefix, and {commits} would leave '{}'", leaving.branch),
     )
     .detail("name", typed)
     .detail("checkpoint_id", &target.id)
     .detail("label", &target.label)
     .detail("leaving_commits", leaving)
-    .hint(format!(
-        "git colony restore {id}   # continues; with --mode files it restores the files only"
-    ))
+    .hint(format!("git colony restore {id}   # goes on; or --mode files"))
 }

@@ -247,10 +247,7 @@ impl Target {
         let id = &self.id;
         Err(Error::new(
             Code::Unsupported,
-            format!(
-                "the state has a {what} in progress that git itself began and that only git can \
-                restore"
-            ),
+            format!("a {what} that git began is in progress there: only git can restore it"),
         )
         .unchanged()
         .detail("in_progress", what)

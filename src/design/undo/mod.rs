@@ -13,11 +13,14 @@ pub mod undo_report;
 mod undo_settled;
 pub mod undo_steps;
 
+use std::collections::BTreeSet;
+
 use crate::git::RefChange;
 use crate::git::index::Index;
+use crate::git::worktree::scan::Scan;
 use crate::git::worktree::snapshot::Unstorable;
-use crate::model::Result;
 use crate::model::id::OperationId;
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
@@ -75,7 +78,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     let intent = Intent { kind: direction.kind(), touches: Touches::Worktree };
     let mut operation = begin(session, intent, direction, force)?;
     let log = Log::read(&session.repo, &operation.places)?;
-    let step = Step::plan(session, &operation.places, &log, direction, force)?;
+    let step = Step::plan(session, &operation.places, &log, Wanted { direction, force })?;
     let entry = &step.entry;
     entry.record.revive_tags(&session.repo, entry.commit)?;
     operation.unignored.clone_from(&entry.record.before.unignored);
@@ -173,9 +176,57 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
         let entry = plain_git::rehearse(session, &places, found)?;
         log.entries.push(entry);
     }
-    let mut report = Step::plan(session, &places, &log, direction, force)?.report;
+    let mut report = Step::plan(session, &places, &log, Wanted { direction, force })?.report;
     report.dry_run = true;
     Ok(report)
+}
+
+/// Returns the error with which an undo refuses after this scan, if it does. Only the files are read that the operation is
+/// about, unless it switched the branch or opened a merge.
+///
+/// For a session that keeps objects in memory.
+fn refusal(session: &Session, log: &Log, scan: &Scan) -> Result<Option<Error>> {
+    let planned = refuse_foreign_progress(session, Direction::Undo).and_then(|()| {
+        let found = Places::find(&session.repo)?;
+        let places = found.ok_or_else(|| nothing(session, None, Direction::Undo))?;
+        let wanted = Wanted { direction: Direction::Undo, force: false };
+        let scan_of = |record: &Record| match paths_of(session, log, record)? {
+            Some(paths) => Ok(scan.limited_to(&paths)),
+            None => session.repo.scan(&session.world),
+        };
+        Step::plan_from(session, &places, log, wanted, scan_of)
+    });
+    match planned {
+        Ok(_) => Ok(None),
+        Err(error) if error.code() == Code::Interrupted => Err(error),
+        Err(error) => Ok(Some(error)),
+    }
+}
+
+/// Returns the paths whose files decide whether an operation can be undone; `None` if any may.
+fn paths_of(session: &Session, log: &Log, record: &Record) -> Result<Option<BTreeSet<RepoPath>>> {
+    if record.opens_state() || moved_home(session, record)?.is_some() {
+        return Ok(None);
+    }
+    let moved = record.files.place.iter().map(|place| &place.path).chain(&record.files.aside);
+    let mut paths: BTreeSet<RepoPath> = moved.cloned().collect();
+    if origin_of(log, record).kind != Kind::Checkpoint {
+        return Ok(Some(paths));
+    }
+    let repo = &session.repo;
+    let before = repo.tree_of(record.before.head.commit)?;
+    for made in record.refs.iter().filter_map(|change| repo.peel_to_commit(change.new?)) {
+        let tree = repo.read_commit(made)?.tree;
+        paths.extend(repo.diff_trees(before, tree)?.into_iter().map(|change| change.path));
+    }
+    Ok(Some(paths))
+}
+
+/// The step to take, and whether a refusal is overridden.
+#[derive(Clone, Copy)]
+struct Wanted {
+    direction: Direction,
+    force: bool,
 }
 
 /// Everything known before the commit point.
@@ -190,12 +241,17 @@ struct Step {
 }
 
 impl Step {
-    fn plan(
+    fn plan(session: &Session, places: &Places, log: &Log, wanted: Wanted) -> Result<Step> {
+        Step::plan_from(session, places, log, wanted, |_| session.repo.scan(&session.world))
+    }
+
+    /// Plans from the scan of an operation's files.
+    fn plan_from(
         session: &Session,
         places: &Places,
         log: &Log,
-        direction: Direction,
-        force: bool,
+        Wanted { direction, force }: Wanted,
+        scan_of: impl FnOnce(&Record) -> Result<Scan>,
     ) -> Result<Step> {
         if let Some(found) = plain_git::unrecorded(session, log, direction)? {
             return Err(plain_git::refuse_unrecorded(session, &found, direction.kind())?);
@@ -212,7 +268,8 @@ impl Step {
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)?;
+        let (allowances, scan) = (Allowances::default(), scan_of(record)?);
+        let kept = Kept::of(session, scan, &allowances, Unstorable::LeaveOut, unignored)?;
         let home = moved_home(session, record)?;
         let (back, index) = match home {
             Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,

@@ -119,8 +119,7 @@ pub(in crate::design) fn refuse_unrecorded(
         change: &found.change,
         files: followed(&session.repo, &trees, &found.change)?.len(),
     };
-    let start =
-        format!("something else changed the repository since {} ({})", since.op, since.summary);
+    let start = format!("something else changed the repository since {}", since.op);
     let hint = match kind {
         Kind::Redo if since.snapshot.is_none() => {
             "git colony ops   # lists the operations".to_owned()
@@ -128,14 +127,10 @@ pub(in crate::design) fn refuse_unrecorded(
         Kind::Redo => {
             format!("git colony restore {}   # restores the state before that operation", since.op)
         }
-        _ if changes_only_records(since) => format!(
-            "git colony undo --force   # undoes it; git colony undo {} undoes that operation alone",
-            since.op
-        ),
-        _ => format!(
-            "git colony undo --force   # undoes it{}",
-            or_restore(since, "goes back further")
-        ),
+        _ if changes_only_records(since) => {
+            format!("git colony undo --force   # or git colony undo {}, that one alone", since.op)
+        }
+        _ => format!("git colony undo --force   # undoes it{}", or_restore(since)),
     };
     Ok(told.refusal(&start).detail("op", since.op).hint(hint))
 }
@@ -153,14 +148,11 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
     };
     let start = match record.kind {
         Kind::Redo => {
-            format!("the newest step, {}, redid a change that plain git had made", record.op)
+            format!("the newest step, {}, redid a change by plain git", record.op)
         }
-        _ => format!("the newest step, {}, is not one of git-colony", record.op),
+        _ => format!("the newest step, {}, is not of git-colony", record.op),
     };
-    let hint = format!(
-        "git colony undo --force   # undoes it{}",
-        or_restore(record, "undoes everything since")
-    );
+    let hint = format!("git colony undo --force   # undoes it{}", or_restore(record));
     Ok(told.refusal(&start).detail("op", record.op).hint(hint))
 }
 
@@ -175,9 +167,9 @@ fn own_summary(record: &Record) -> &str {
 }
 
 /// Formats the alternative in a hint of undo, if the operation has a state to restore.
-pub(in crate::design) fn or_restore(record: &Record, what: &str) -> String {
+pub(in crate::design) fn or_restore(record: &Record) -> String {
     match record.snapshot {
-        Some(_) => format!("; git colony restore {} {what}", record.op),
+        Some(_) => format!("; or git colony restore {}", record.op),
         None => String::new(),
     }
 }
@@ -194,9 +186,8 @@ struct ChangeWords<'a> {
 impl ChangeWords<'_> {
     fn refusal(&self, start: &str) -> Error {
         let changes = self.changes();
-        let listed =
-            if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
-        let message = format!("{start}: {}{listed}", self.summary);
+        // What it consists of is too long for a line.
+        let message = format!("{start}: '{}'", self.summary.replace('\'', ""));
         Error::new(Code::ExternalChange, message)
             .detail("changes", &changes)
             .detail("summary", self.summary)

@@ -49,19 +49,21 @@ pub(in crate::design) fn nothing(
     direction: Direction,
 ) -> Error {
     let verb = direction.kind().as_str();
-    let error = |also: &str| {
-        let message = format!("there is nothing to {verb} in this worktree{also}");
-        Error::new(Code::NothingToUndo, message)
-    };
+    let error = |message: String| Error::new(Code::NothingToUndo, message);
     let is_last = |next: Option<OperationId>| {
         newest.is_none_or(|newest| next.is_some_and(|next| newest < next))
     };
     let act = last_act::list(&session.repo, is_last).into_iter().next();
     match act.filter(|_| direction == Direction::Undo) {
-        None => error("").hint("git colony ops"),
-        Some(act) => error(&format!("; undo does not cover '{}'", act.command))
-            .detail("not_undone", &act)
-            .hint(act.way_back),
+        None => {
+            error(format!("there is nothing to {verb} in this worktree")).hint("git colony ops")
+        }
+        Some(act) => error(format!(
+            "nothing to {verb} in this worktree; it does not cover '{}'",
+            act.command
+        ))
+        .detail("not_undone", &act)
+        .hint(act.way_back),
     }
 }
 

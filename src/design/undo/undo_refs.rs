@@ -101,19 +101,15 @@ pub(in crate::design) fn with_new_versions(
 }
 
 fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
+    let more = match moved.len() {
+        0 | 1 => String::new(),
+        many => format!(" and {} more", many - 1),
+    };
     Error::new(
         Code::ExternalChange,
-        format!(
-            "something else changed the repository since {} ({}): {}",
-            record.op,
-            record.summary,
-            moved.join(", ")
-        ),
+        format!("since {}, {}{more}", record.op, moved.first().map_or("", String::as_str)),
     )
     .detail("changes", moved)
     .detail("op", record.op)
-    .hint(format!(
-        "git colony undo --force   # undoes it anyway{}",
-        plain_git::or_restore(record, "undoes everything since")
-    ))
+    .hint(format!("git colony undo --force   # undoes it anyway{}", plain_git::or_restore(record)))
 }

@@ -171,7 +171,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
             );
             let steps = later + 1;
             let hint = format!(
-                "git colony {verb} {steps} -n   # shows what goes with it; git colony restore {operation} has the state before it"
+                "git colony {verb} {steps} -n   # previews it; or git colony restore {operation}"
             );
             Err(Error::new(Code::InvalidValue, message)
                 .unchanged()

@@ -12,6 +12,7 @@ use crate::clones::removal::removal_steps::{Leaving, UnsavedWork};
 use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::default_branch;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::files::shared_root::SharedRoot;
@@ -43,6 +44,9 @@ pub struct RemovedAgent {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// The number of commits that the default branch does not have; they are kept. Left out where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmerged_commits: Option<usize>,
     /// The number of uncommitted paths; they are kept, too.
     pub unsaved: usize,
     /// The paths that cannot be kept and are deleted with the clone.
@@ -82,11 +86,26 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
         resume(&session.world, &root);
     }
     let clone = find(session, name)?;
+    let unmerged_commits = count_unmerged(session, &clone);
     let report = remove_clone(&session.world, &clone, options)?;
+    let report = RemovedAgent { unmerged_commits, ..report };
     if !options.dry_run {
         crate::flow::clones::colony::gather(session);
     }
     Ok(report)
+}
+
+/// Counts the commits of a clone that the default branch here does not have; `None` where one side does not know the
+/// other's commits.
+fn count_unmerged(session: &Session, clone: &FoundClone) -> Option<usize> {
+    const LIMIT: usize = 1_000;
+    let inside = Session::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory).ok()?;
+    let head = inside.repo.head().ok()?.commit()?;
+    let (_, main) = default_branch::find(&session.repo).ok()??;
+    let knows_both =
+        |repo: &&Repo| [head, main].into_iter().all(|commit| repo.read_commit(commit).is_ok());
+    let repo = [&session.repo, &inside.repo].into_iter().find(knows_both)?;
+    Some(repo.commits_between(head, &[main], LIMIT).ok()?.len())
 }
 
 /// Removes a clone, of an agent or for reading.
@@ -160,8 +179,7 @@ fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
             free.map_err(|error| {
                 let agent = text::shell_word(agent);
                 error.hint(format!(
-                    "git colony agents remove {agent} --force   # removes it \
-                anyway, with files that cannot be kept"
+                    "git colony agents remove {agent} --force   # loses what cannot be kept"
                 ))
             })
         }
@@ -183,6 +201,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         clone: clone.member.id.clone(),
         kept_as: None,
         hub: clone.member.hub.clone(),
+        unmerged_commits: None,
         unsaved,
         left_out: Vec::new(),
         own_repositories: own_repositories(&inside.repo),

@@ -132,10 +132,8 @@ fn refuse(session: &Session, request: &Request) -> Result<()> {
     Identity::of_agent(agent)?;
     refuse_standing(session, agent).map_err(|error| match &request.other {
         Some(_) => error,
-        None => error.hint(format!(
-            "{} --as OTHER   # restores the removed one under another name",
-            removed_work::command(agent)
-        )),
+        None => error
+            .hint(format!("{} --as OTHER   # under another name", removed_work::command(agent))),
     })
 }
 

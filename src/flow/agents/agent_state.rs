@@ -146,8 +146,7 @@ impl AgentState {
             format!("'{name}' is not committed, and only commits are merged"),
         )
         .hint(format!(
-            "git colony merge -n {name}   # previews it; once it is committed: git \
-        colony merge {agent}"
+            "git colony merge -n {name}   # previews it; merge {agent} once it is committed"
         ))
     }
 }

@@ -94,17 +94,18 @@ fn changed_checkout(git_dir: &Path) -> Option<PathBuf> {
 /// Writes the files that differ.
 fn write(git_dir: &Path, inherited: &Inherited) -> Result<bool> {
     let mut has_changed =
-        replace(&git_dir.join(inherited::CONFIG_FILE), |_| inherited.config.clone().into_bytes())?;
+        replace(git_dir, inherited::CONFIG_FILE, |_| inherited.config.clone().into_bytes())?;
     for file in CopiedFile::ALL {
         let copied = inherited.lines.iter().find(|(copied, _)| *copied == file);
         let lines = copied.map(|(_, lines)| lines.as_slice()).unwrap_or_default();
-        has_changed |=
-            replace(&git_dir.join(file.path()), |before| with_copied_lines(before, lines))?;
+        has_changed |= replace(git_dir, file.path(), |before| with_copied_lines(before, lines))?;
     }
     Ok(has_changed)
 }
 
-fn replace(path: &Path, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<bool> {
+/// Replaces a file in a git directory. What a kill leaves of it is in our folder, which is swept.
+fn replace(git_dir: &Path, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<bool> {
+    let path = &git_dir.join(name);
     let cannot = |e| Error::io(format!("cannot read '{}'", path.display()), e);
     let before = plain_file::find_own(path).map_err(cannot)?.unwrap_or_default();
     let after = change(&before);
@@ -114,6 +115,8 @@ fn replace(path: &Path, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<bool> {
     if let Some(folder) = path.parent() {
         atomic::make_directory(folder)?;
     }
-    atomic::write_durably(path, &after)?;
+    let stage = git_dir.join("colony");
+    atomic::make_directory(&stage)?;
+    atomic::write_durably_from(&stage, path, &after)?;
     Ok(true)
 }

@@ -182,7 +182,7 @@ fn at_work(error: &Error, clone: &Path) -> Error {
     let again = text::shell_word(&shown);
     Error::new(
         error.code(),
-        format!("{said}: not all setup commands have run; the clone stays in '{shown}'"),
+        format!("{said}: the setup has not ended; the clone stays in '{shown}'"),
     )
     .untouched(None)
     .detail("path", &shown)

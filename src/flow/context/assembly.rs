@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
-use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::page_text;
+use crate::model::{Code, Error, RepoPath, Result, escape};
 use crate::search::passages::is_heading;
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::{FragmentName, Tier};
+use crate::text::headed::headed;
 use crate::text::tokenizer::Tokenizer;
 
 use super::choice::{Choice, Chosen};
@@ -202,12 +202,12 @@ impl Assembly<'_> {
             .iter()
             .map(|(name, (parts, score))| format!("{name}: {parts}, best score {score:.2}"))
             .collect();
-        format!(
-            "==> plan {plan}, view {} <==\nsources and parts: {}\nnot here: {} passages, {skipped} skipped files, {stale} changed files\n",
-            view.name(),
-            sources.join("; "),
+        let text = format!(
+            "sources and parts: {}\nnot here: {} passages, {skipped} skipped files, {stale} changed files\n",
+            escape::line(&sources.join("; ")),
             self.choice.left_out
-        )
+        );
+        headed(&format!("plan {plan}, view {}", view.name()), &text)
     }
 
     /// Adds the page that has a part, if a mapped scope has its file with this content.
@@ -246,12 +246,8 @@ impl Assembly<'_> {
             let body = whole.get(range.clone()).unwrap_or_default();
             let first_line = first.passage.first_line as usize;
             let last_line = first_line + body.lines().count().saturating_sub(1);
-            let mut written =
-                page_text::heading(&file.shown, &format!(":{first_line}-{last_line}"));
-            written.push_str(&self.detail.of(body));
-            if !written.ends_with('\n') {
-                written.push('\n');
-            }
+            let source = format!("{}:{first_line}-{last_line}", file.shown);
+            let written = headed(&source, &self.detail.of(body));
             let scores = joined.iter().map(|(_, it)| it.score);
             let part = ContextPart {
                 path: file.shown.clone(),

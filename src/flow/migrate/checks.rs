@@ -75,14 +75,14 @@ pub(super) fn refuse(session: &Session, work: &Work<'_>, agents: Agents) -> Resu
 
 /// Refuses a repository without its complete history.
 pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
-    let wanted = "cannot migrate to git-lfs: the history of this repository is incomplete";
+    let wanted = "cannot migrate without the whole history";
     if repo.common_dir().join("shallow").exists() {
-        return Err(Error::new(Code::Unsupported, format!("{wanted}, it is a shallow clone"))
+        return Err(Error::new(Code::Unsupported, format!("{wanted}: this is a shallow clone"))
             .unchanged()
             .hint("git fetch --unshallow"));
     }
     if repo.is_partial() {
-        return Err(Error::new(Code::Unsupported, format!("{wanted}, it is a partial clone"))
+        return Err(Error::new(Code::Unsupported, format!("{wanted}: this is a partial clone"))
             .unchanged()
             .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
     }
@@ -140,7 +140,7 @@ fn unpublished(
         has.push(format!("{} with edits", text::count(edits, "file")));
     }
     if !ahead.is_empty() {
-        has.push(format!("commits on {} that are not here", ahead.join(", ")));
+        has.push(format!("new commits on {}", ahead.join(", ")));
     }
     let message = format!("the clone of '{name}' has {}", has.join(" and "));
     let error = Error::new(Code::LeftBehind, message).detail("clone", name);
@@ -149,13 +149,11 @@ fn unpublished(
 
 /// Returns the command that merges the work of a clone: edits are committed there first.
 fn way_on(name: &str, path: &Path, edits: usize) -> String {
-    let mut steps = Vec::new();
     if edits > 0 {
         let path = shell_word(&path.display().to_string());
-        steps.push(format!("git -C {path} colony checkpoint"));
+        return format!("git -C {path} colony checkpoint   # then merge; or --leave-agents");
     }
-    steps.push(format!("git colony merge {}", shell_word(name)));
-    format!("{}   # or --leave-agents: merge later, which rewrites its commits", steps.join(" && "))
+    format!("git colony merge {}   # or --leave-agents, and merge later", shell_word(name))
 }
 
 /// Returns `true` if a commit is in a local history.

@@ -54,7 +54,7 @@ const REMOTE: &str = "origin";
 
 /// The hint that makes room for the git-lfs hooks beside existing ones.
 const HOOKS_HINT: &str =
-    "git colony hooks install   # keeps and calls the existing hooks; then run the command again";
+    "git colony hooks install   # keeps and calls that hook; then run it again";
 
 /// The options of a migration.
 #[derive(Clone, Copy, Debug)]

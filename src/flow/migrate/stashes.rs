@@ -33,27 +33,18 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
     if breaking.is_empty() {
         return Ok(None);
     }
-    let have = if breaking.len() == 1 { "has" } else { "have" };
     let names: Vec<_> = breaking.iter().map(|(name, _)| name.as_str()).collect();
     let message = format!(
-        "{} {have} large files, and would add them to git again: {}",
+        "{} would bring large files back, the first {}",
         text::count(breaking.len(), "stash entry"),
-        names.join(", ")
+        names.first().copied().unwrap_or_default()
     );
-    // Each dropped entry renumbers the older ones.
-    let steps: Vec<_> = breaking
-        .iter()
-        .rev()
-        .map(|(name, stash)| {
-            let (branch, name) = (format!("stash-{}", stash.short()), shell_word(name));
-            format!("git branch {branch} {name} && git stash drop {name}")
-        })
-        .collect();
-    Ok(Some(
-        Error::new(Code::LeftBehind, message)
-            .detail("stashes", &names)
-            .hint(format!("{}   # a branch keeps it: git stash apply BRANCH", steps.join(" && "))),
-    ))
+    // The oldest first: an entry that is dropped renumbers the older ones. Each refusal has the next.
+    let step = breaking.last().map_or_else(String::new, |(name, stash)| {
+        let (branch, name) = (format!("stash-{}", stash.short()), shell_word(name));
+        format!("git branch {branch} {name} && git stash drop {name}")
+    });
+    Ok(Some(Error::new(Code::LeftBehind, message).detail("stashes", &names).hint(step)))
 }
 
 /// Returns `true` if a stash changes files that belong to git-lfs, or the attributes that say so.

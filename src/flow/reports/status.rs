@@ -114,7 +114,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let places = Places::find(repo)?;
     let pending = places.as_ref().map(recover::pending).transpose()?.flatten();
     let log = places.as_ref().map(|places| Log::read(repo, places)).transpose()?;
-    let undo = log.as_ref().map(|log| undo_preview::outlook(session, log));
+    let undo = log.as_ref().map(|log| undo_preview::outlook(session, log, &scan));
     let newest = log.as_ref().and_then(|log| log.entries.last());
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;

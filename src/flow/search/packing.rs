@@ -8,11 +8,11 @@ use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, PartOrigin};
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::page_text;
 use crate::page::pages::PageId;
 use crate::search::passages::PAGE_BREAK;
 use crate::search::query::{Query, Syntax};
 use crate::search::ranked::Ranked;
+use crate::text::headed::headed;
 use crate::text::tokenizer::Tokenizer;
 
 /// The share of the budget, in hundredths, that the best passages fill before their surroundings are added.
@@ -281,7 +281,7 @@ impl<'a, 's> Packing<'a, 's> {
         for joined in chosen.chunk_by(is_next) {
             let all: Vec<&Chosen> = joined.iter().map(|(_, chosen)| *chosen).collect();
             if let Some(part) = self.part(&all)? {
-                let written = heading(&part) + &body(&all);
+                let written = headed(&source(&part), &body(&all));
                 parts.push(ContextPart { tokens: Tokenizer::default().count(&written), ..part });
                 text.push_str(&written);
             }
@@ -319,8 +319,8 @@ impl<'a, 's> Packing<'a, 's> {
     }
 }
 
-/// The line above a part: its source.
-fn heading(part: &ContextPart) -> String {
+/// Returns the source of a part, as the line above it has it.
+fn source(part: &ContextPart) -> String {
     let ContextPart { path, page, .. } = part;
     let place = match (part.start_line.zip(part.end_line), page) {
         (Some((first, last)), _) => format!(":{first}-{last}"),
@@ -328,16 +328,9 @@ fn heading(part: &ContextPart) -> String {
         (None, None) => String::new(),
     };
     let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
-    page_text::heading(path, &format!("{place}{section}"))
+    format!("{path}{place}{section}")
 }
 
 fn body(passages: &[&Chosen]) -> String {
-    let mut body = String::new();
-    for it in passages {
-        body.push_str(it.body().trim_start_matches(PAGE_BREAK));
-    }
-    if !body.is_empty() && !body.ends_with('\n') {
-        body.push('\n');
-    }
-    body
+    passages.iter().map(|it| it.body().trim_start_matches(PAGE_BREAK)).collect()
 }

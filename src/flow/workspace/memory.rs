@@ -18,6 +18,7 @@ use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, escape, secrets};
 use crate::store::Session;
 use crate::store::files::tree_folder::{Expected, Growing, Keeping, TreeFolder, folder_of};
+use crate::text::headed::headed;
 
 /// The folder with the files of days, in that of the caches.
 pub(super) const FOLDER: &str = "memory";
@@ -305,11 +306,7 @@ impl MemoryReport {
         };
         let notes = String::from_utf8_lossy(&bytes);
         let name = String::from_utf8_lossy(path.name());
-        self.text.extend(["==> ", &name, " <==\n"]);
-        self.text.push_str(&escape::patch(notes.trim_start_matches('\n')));
-        if !self.text.ends_with('\n') {
-            self.text.push('\n');
-        }
+        self.text.push_str(&headed(&name, &escape::patch(notes.trim_start_matches('\n'))));
         self.files.push(MemoryFile {
             path: memory.shown(&path),
             date: date.as_ref().map(NaiveDate::to_string),

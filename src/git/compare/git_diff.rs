@@ -40,6 +40,8 @@ pub struct Compared {
     pub difference: Difference,
     /// The path in the first tree, for a rename or copy.
     pub old_path: Option<RepoPath>,
+    /// The mode in the second tree, in octal, if the file has another in the first.
+    pub new_mode: Option<String>,
     /// Lines added and deleted; `None` for files that git treats as binary.
     pub lines: Option<(u64, u64)>,
 }
@@ -139,6 +141,14 @@ fn last_border(patch: &[u8]) -> usize {
     found.map_or(0, |at| at + 1)
 }
 
+/// Returns the second mode of a record of `--raw`, if a file has it in place of another.
+fn changed_mode(record: &[u8]) -> Option<String> {
+    let mut modes = record.strip_prefix(b":")?.split(|&byte| byte == b' ');
+    let (old, new) = (modes.next()?, modes.next()?);
+    let are_files = [old, new].iter().all(|mode| mode.starts_with(b"100"));
+    (are_files && old != new).then(|| String::from_utf8_lossy(new).into_owned())
+}
+
 /// Reads the records of `--raw`, then those of `--numstat`, which come in the same order.
 fn read(printed: &[u8]) -> Option<Vec<Compared>> {
     let mut fields = printed.split(|&byte| byte == 0).peekable();
@@ -160,6 +170,7 @@ fn read(printed: &[u8]) -> Option<Vec<Compared>> {
             path: RepoPath::from(fields.next()?),
             difference,
             old_path,
+            new_mode: changed_mode(record),
             lines: None,
         });
     }

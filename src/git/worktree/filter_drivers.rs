@@ -114,11 +114,10 @@ impl Repo {
             None => format!("has no command '{}'", conversion.key()),
             Some(command) => {
                 let program = missing_program(self, world, &command)?;
-                format!("needs '{program}', which is not installed")
+                format!("needs '{program}', not installed")
             }
         };
-        let message =
-            format!("cannot {verb} '{path}': its filter '{filter}' is required and {reason}");
+        let message = format!("cannot {verb} '{path}': its required filter '{filter}' {reason}");
         let config = format!("git config --show-origin --get-regexp 'filter[.]{filter}[.]'");
         Some(
             Error::new(Code::FilterMissing, message)

@@ -109,12 +109,13 @@ impl Repo {
 
     /// Reads an object as it is stored, and verifies its id.
     fn sound_object(&self, id: Oid) -> Result<gix::ObjectDetached> {
-        let missing = || format!("cannot read the required object {id}");
+        let missing = || format!("the object {id} is missing");
         let mut stored = self.inner.clone();
         stored.objects.unset_object_cache();
         let object = stored
-            .find_object(id.0)
+            .try_find_object(id.0)
             .or_code(Code::ObjectMissing, missing)
+            .and_then(|found| found.ok_or_else(|| Error::new(Code::ObjectMissing, missing())))
             .map_err(Error::unchanged)?
             .detach();
         let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);

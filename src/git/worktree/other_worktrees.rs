@@ -113,6 +113,13 @@ impl Repo {
 }
 
 /// Returns the recorded path of a linked worktree.
+/// Returns the root of a linked worktree of a repository, the first by name; `None` if none has files.
+pub(in crate::git) fn first_linked(common_dir: &Path) -> Option<PathBuf> {
+    let linked = std::fs::read_dir(common_dir.join("worktrees")).ok()?.flatten();
+    let roots = linked.filter_map(|entry| noted_root(&entry.path()));
+    roots.filter(|root| root.join(".git").exists()).min()
+}
+
 fn noted_root(git_dir: &Path) -> Option<PathBuf> {
     let bytes = plain_file::read(git_dir.join("gitdir")).ok()?;
     let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));

@@ -4,6 +4,7 @@
 //! Never writes anything, not even refreshed stats: reads leave the index unchanged.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gix::bstr::{BStr, ByteSlice as _};
@@ -88,6 +89,25 @@ impl Scan {
         let mut index = Index::new((*self.index).clone());
         index.forget(&self.edited);
         index
+    }
+
+    /// Returns the scan as if the files of all other paths were as the index has them, for a command that asks about
+    /// few paths and reads no other file.
+    #[must_use]
+    pub fn limited_to(&self, paths: &BTreeSet<RepoPath>) -> Scan {
+        let among =
+            |list: &[RepoPath]| list.iter().filter(|it| paths.contains(it)).cloned().collect();
+        let untracked = self.untracked.iter().filter(|found| paths.contains(&found.path));
+        Scan {
+            head: self.head.clone(),
+            head_tree: self.head_tree,
+            index: Arc::clone(&self.index),
+            staged: self.staged.clone(),
+            unstaged: among(&self.unstaged),
+            untracked: untracked.cloned().collect(),
+            conflicts: among(&self.conflicts),
+            edited: self.edited.clone(),
+        }
     }
 
     /// Returns `true` if the index has an entry for the path, at any stage.

@@ -99,9 +99,7 @@ fn cone_path(typed: &str) -> Result<RepoPath> {
             format!("'{typed}' is not a path below the root of a working tree"),
         )
         .unchanged()
-        .hint(
-            "git colony agents new NAME --sparse DIRECTORY   # from the root, as in 'docs/api'",
-        ));
+        .hint("git colony agents new NAME --sparse DIRECTORY   # as in 'docs/api'"));
     }
     Ok(path)
 }

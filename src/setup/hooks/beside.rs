@@ -13,9 +13,12 @@ use super::script::{self, Content, Former, HookName};
 /// The suffix of a hook that was renamed.
 const SUFFIX: &str = ".before-colony";
 
-/// The suffixes of other programs for a hook they replace: pre-commit, which runs it, and lefthook, which
-/// does not.
-const ALIASES: [&str; 2] = [".legacy", ".old"];
+/// The suffix of pre-commit for a hook that it replaces, and runs.
+const RUNS_OURS: &str = ".legacy";
+
+/// The suffixes of other programs for a hook they replace: that of pre-commit, and that of lefthook, which does not run
+/// it.
+const ALIASES: [&str; 2] = [RUNS_OURS, ".old"];
 
 /// One hook in a folder.
 struct Slot {
@@ -100,11 +103,17 @@ fn install_one(slot: &Slot) -> Vec<Action> {
             if current { Vec::new() } else { vec![write()] }
         }
         Some(found) if found.content == Content::Edited => Vec::new(),
-        // Another program took our place, and either the hook before ours is still renamed, or that program
-        // runs ours: in both cases it is not for us to decide what should run.
-        Some(_) if slot.former.symlink_metadata().is_ok() || slot.renamed().is_some() => Vec::new(),
+        // Another program took our place while the hook before ours is still renamed: it is not for us to decide which
+        // of the two should run.
+        Some(_) if slot.former.symlink_metadata().is_ok() => Vec::new(),
         Some(_) => {
-            vec![Action::MoveAside { from: slot.path.clone(), to: slot.former.clone() }, write()]
+            let aside = Action::MoveAside { from: slot.path.clone(), to: slot.former.clone() };
+            match slot.renamed() {
+                Some((RUNS_OURS, _)) => Vec::new(),
+                // Nothing runs our renamed script: it takes its place again, and runs theirs.
+                Some((ending, _)) => vec![aside, write(), Action::Remove(slot.alias(ending))],
+                None => vec![aside, write()],
+            }
         }
     }
 }
@@ -156,7 +165,7 @@ pub(super) fn state(
         Some(found) if found.content == Content::Edited => (HookState::Edited, found.executable),
         Some(found) => match slot.renamed() {
             Some((ending, ours)) => {
-                let runs = ending == ".legacy" && found.executable && ours.executable;
+                let runs = ending == RUNS_OURS && found.executable && ours.executable;
                 (HookState::Replaced, runs)
             }
             None if chained || known.is_some() => (HookState::Replaced, false),

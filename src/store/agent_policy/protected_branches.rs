@@ -185,11 +185,13 @@ fn find_with_agent<'a>(
 fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) -> Option<Error> {
     let RefusedMove { branch: protected, agent, reason } = find_with_agent(session, names)?;
     let ProtectedBranch { branch, pattern, origin } = &protected;
+    // The place is enough here; `detail` has all of it.
+    let place = origin.split(" of '").next().unwrap_or(origin);
     let why = match pattern {
-        Some(pattern) => format!("'{pattern}' in {origin}"),
+        Some(_) => place.to_owned(),
         None => format!("every branch except forks is protected while {origin}"),
     };
-    let message = format!("'{branch}' is protected ({why}), and this counts as agent '{agent}'");
+    let message = format!("'{branch}' is protected ({why}), and this is agent '{agent}'");
     Some(
         Error::new(Code::BranchProtected, message)
             .detail("branch", branch)
@@ -207,7 +209,7 @@ fn way_out(repo: &Repo, branch: &str, agent: &str) -> String {
     let fork = ref_names::fork_branch(agent);
     let word = shell_word(branch);
     if !is_here {
-        return format!("git colony forks   # a person merges the fork of the agent into {word}");
+        return format!("git colony forks   # a person merges the agent's fork into {word}");
     }
     match repo.find_ref(&fork) {
         Ok(None) => format!("git colony fork {agent}   # a person merges it into {word}"),

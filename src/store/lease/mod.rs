@@ -233,7 +233,7 @@ fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
     let since = time::parse_rfc3339(&holder.since)
         .map_or_else(String::new, |since| format!(", begun {}", time::ago(&since, now)));
     let who = holder.to_text();
-    Error::new(Code::AgentBusy, format!("the clone of agent '{agent}' is in use by {who}{since}"))
+    Error::new(Code::AgentBusy, format!("agent '{agent}' is in use by {who}{since}"))
         .detail("agent", agent)
         .detail("held_by", holder)
         .hint(format!("git colony agents path {agent} --takeover   # if that session has ended"))

@@ -99,7 +99,7 @@ fn name_locks(world: &World, error: Error, locks: &[PathBuf]) -> Error {
     Error::new(
         Code::Locked,
         format!(
-            "git cannot lock the refs: {} of another git, or of a killed one: {}{more}",
+            "{} of another or killed git in the way: {}{more}",
             text::count(locks.len(), "lock"),
             first.join(", ")
         ),

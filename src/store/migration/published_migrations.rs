@@ -67,5 +67,5 @@ fn take_along(repo: &Repo) -> String {
     let member = Membership::find(repo).ok().flatten();
     let agent = member.and_then(|member| member.agent).unwrap_or_else(|| "NAME".to_owned());
     let agent = shell_word(&agent);
-    format!("git colony merge {agent}   # in the checkout: rewrites its work; then a new clone")
+    format!("git colony merge {agent}   # in the checkout; then a new clone")
 }

@@ -229,9 +229,7 @@ fn empty(id: Oid, file: &Path) -> Error {
         format!("object {id} is an empty file: a power cut has lost its content"),
     )
     .unchanged()
-    .hint(format!(
-        "find {objects} -type f -empty -delete   # nothing is in them; then run the command again"
-    ))
+    .hint(format!("find {objects} -type f -empty -delete   # then run it again"))
 }
 
 /// Waits while a gc that git has recorded still runs, as far as the system shows.

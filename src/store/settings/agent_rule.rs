@@ -6,7 +6,7 @@
 
 use crate::git::identity::Identity;
 use crate::git::{Oid, PathPattern, Repo};
-use crate::model::text::{self, Position};
+use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml::{self, Node, Placed};
 
@@ -145,7 +145,7 @@ fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option
     match variant {
         None => Ok(None),
         Some(found) => {
-            let message = format!("it differs from the name of agent '{agent}' in case only");
+            let message = format!("only case tells its name from that of '{agent}'");
             Err(invalid(&found, None, &message))
         }
     }
@@ -170,17 +170,11 @@ fn read_text(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<String> {
 fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error {
     let place =
         position.map_or_else(|| path.to_string(), |at| format!("{path}:{}:{}", at.line, at.column));
-    let path_word = text::shell_word(&path.to_string());
-    Error::new(
-        Code::ScopeInvalid,
-        format!("cannot read which paths the agent may change: '{place}': {message}"),
-    )
-    .detail("path", path)
-    .detail("line", position.map(|at| at.line))
-    .detail("column", position.map(|at| at.column))
-    .hint(format!(
-        "fix {path_word} and commit it without an agent; it begins with: ---, scope: ['src/**'], ---"
-    ))
+    Error::new(Code::ScopeInvalid, format!("'{place}' is invalid: {message}"))
+        .detail("path", path)
+        .detail("line", position.map(|at| at.line))
+        .detail("column", position.map(|at| at.column))
+        .hint("fix and commit it without an agent; it begins: ---, scope: ['src/**'], ---")
 }
 
 #[cfg(test)]

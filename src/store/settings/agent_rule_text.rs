@@ -32,7 +32,7 @@ pub(super) fn front_matter(text: &str) -> Result<&str, Fault> {
     if !is_end(first) {
         return Err(fault(
             Position { line: 1, column: 1 },
-            "it does not begin with '---' and has no 'scope'",
+            "it has no '---' at the top and no 'scope'",
         ));
     }
     let mut end = first.len();
@@ -53,7 +53,7 @@ fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
     };
     let is_scope = |(key, _): &&(Placed, Placed)| key.node == Node::Text("scope".to_owned());
     let Some((key, scope)) = entries.iter().find(is_scope) else {
-        let message = "there is no 'scope' in it; ['**'] allows everything, [] nothing";
+        let message = "no 'scope' in it; [] is nothing, ['**'] all";
         return Err(fault(read.position, message));
     };
     match &scope.node {
@@ -63,7 +63,7 @@ fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
         }
         Node::Text(_) => list(front, std::slice::from_ref(scope)),
         Node::Nothing => {
-            let message = "'scope' is empty; ['**'] allows everything, [] nothing";
+            let message = "'scope' is empty; [] is nothing, ['**'] all";
             Err(fault(key.position, message))
         }
         other => Err(fault(scope.position, format!("'scope' is {}, not a list", other.kind()))),

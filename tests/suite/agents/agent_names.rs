@@ -261,7 +261,7 @@ fn a_device_name_is_refused_for_agents_and_read_if_git_has_it() {
             let refused = desk.json(args);
             assert_eq!(refused["code"], "invalid-value", "{args:?} {refused:#}");
             let said = refused["message"].as_str().unwrap();
-            assert!(said.contains("some systems"), "{said}");
+            assert!(said.contains("on some systems"), "{said}");
         }
     }
     for name in ["console", "com0", "com10", "null"] {

@@ -161,10 +161,7 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.starts_with("git colony agents path ada --takeover "));
     let said = refused["message"].as_str().unwrap();
-    let words = format!(
-        "the clone of agent 'ada' is in use by 'first' (process {}), begun just",
-        holder["pid"]
-    );
+    let words = format!("agent 'ada' is in use by 'first' (process {}), begun just", holder["pid"]);
     assert!(said.starts_with(&words), "{said}");
     assert!(said.ends_with(" just now; nothing has changed"), "{said}");
     // What only looks, and what happens by itself, passes.

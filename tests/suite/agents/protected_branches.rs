@@ -99,12 +99,10 @@ fn the_refusal_names_its_reason_and_the_next_command() {
     let said = |args: &[&str]| desk.run(&[&["--agent", "ada"], args].concat()).stderr;
     assert_eq!(
         said(&["commit", "-m", "x", "--all"]),
-        "error: 'main' is protected ('main' in .colony/colony.toml of 'main'), and this counts as agent 'ada'; nothing \
-         has changed\nhint: git colony fork ada   # a person merges it into 'main'\n"
+        "error: 'main' is protected (.colony/colony.toml), and this is agent 'ada'\nhint: git colony fork ada   # a person merges it into 'main'\n"
     );
     let elsewhere = said(&["merge", "other", "--into", "release/1"]);
-    let hint =
-        "hint: git colony forks   # a person merges the fork of the agent into 'release/1'\n";
+    let hint = "hint: git colony forks   # a person merges the agent's fork into 'release/1'\n";
     assert!(elsewhere.ends_with(hint), "{elsewhere}");
     let kept = said(&["checkpoint", "-m", "x"]);
     assert!(kept.contains("hint: git colony checkpoint --off-branch "), "{kept}");

@@ -492,3 +492,22 @@ fn one_of_many_removals_of_a_clone_acts_and_the_others_say_so() {
     let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
     assert!(kept_versions(&desk, &hub, "new.txt").contains(&"new".to_owned()));
 }
+
+#[test]
+fn a_removal_tells_the_commits_that_are_not_merged() {
+    let desk = Sandbox::new();
+    let clone = desk.at(agent(&desk, "ada"));
+    let told = |args: &[&str]| desk.json(&[&["agents", "remove", "ada"], args].concat());
+    assert_eq!(told(&["-n"])["unmerged_commits"], 0);
+    for number in 0..2 {
+        clone.write("a.txt", format!("{number}\n"));
+        clone.colony(&["commit", "-m", "edit", "--all"]);
+    }
+    assert_eq!(told(&["-n"])["unmerged_commits"], 2);
+    desk.colony(&["merge", "ada"]);
+    assert_eq!(told(&["-n"])["unmerged_commits"], 0, "the branch here has them");
+    desk.colony(&["undo"]);
+    clone.git(&["commit", "-q", "--allow-empty", "-m", "by plain git"]);
+    let text = desk.colony(&["agents", "remove", "ada"]);
+    assert!(text.contains("\n3 commits not merged; kept\n"), "{text}");
+}

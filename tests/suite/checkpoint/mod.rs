@@ -5,6 +5,7 @@ pub(crate) mod colonyignore;
 mod create;
 mod damaged_tags;
 mod ignore_rules;
+mod in_the_middle;
 mod lost_objects;
 mod prune_reports;
 mod refused_names;

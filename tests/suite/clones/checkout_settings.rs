@@ -61,7 +61,7 @@ fn a_filter_that_cannot_run_in_a_clone_commits_nothing() {
     assert_eq!(refused["code"], "filter-missing", "{refused:#}");
     let said = refused["message"].as_str().unwrap();
     let missing = format!(
-        "cannot store 'key.secret': its filter 'hide' is required and needs '{}', which is not installed; nothing has changed",
+        "cannot store 'key.secret': its required filter 'hide' needs '{}', not installed; nothing has changed",
         program.display()
     );
     assert_eq!(said, missing);
@@ -120,7 +120,7 @@ fn settings_that_another_user_may_write_are_not_taken_over() {
     desk.set_mode(".git/config", 0o666);
     let made = desk.run(&["agents", "new", "ada"]);
     assert_eq!(made.code, 128, "{}", made.stderr);
-    let refused = "its filter 'hide' is required and has no command 'smudge'";
+    let refused = "its required filter 'hide' has no command 'smudge'";
     assert!(made.stderr.contains(refused), "{}", made.stderr);
     desk.set_mode("key.secret", 0o644);
     desk.git(&["rm", "-q", "key.secret"]);

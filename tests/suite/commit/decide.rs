@@ -125,6 +125,7 @@ fn the_answer_and_the_record_say_the_same() {
       "changed": true,
       "next_version": false,
       "reasons_only": false,
+      "is_first": true,
       "branch": "main",
       "files_changed": 3,
       "left_out": [],
@@ -155,6 +156,7 @@ fn reasons_alone_are_recorded_and_said_to_be_alone() {
     insta::assert_snapshot!(sandbox.colony(&["decide", "-m", "Wait"]), @r"
     recorded 'wait' on 'main', only reasons were recorded
     name PATHs to commit their pending changes with it, or --implements COMMIT
+    the first record here, a file of the branch: design/decisions/wait.json
     to undo: git colony undo   (op-1)
     ");
     let said = sandbox.colony(&["decide", "-m", "About it", "a.txt"]);
@@ -273,7 +275,7 @@ fn what_a_decision_refers_to_has_to_exist() {
     let run = sandbox.run(&["decide", "-m", "x", "--supersedes", "use-file5"]);
     assert_eq!(run.code, 128);
     insta::assert_snapshot!(run.stderr, @r"
-    error: no decision is called 'use-file5'; the nearest is 'use-files'; nothing has changed
+    error: no decision is called 'use-file5'; the nearest is 'use-files'
     hint: git colony decisions --limit 1000
     ");
     let answer = sandbox.json(&["decide", "-m", "x", "--depends-on", "other"]);
@@ -651,4 +653,14 @@ fn one_decision_is_shown_in_full() {
     assert_eq!((&gone["status"], &gone["text"]), (&json!("reverted"), &json!(text)));
     let empty = Sandbox::unborn();
     assert_eq!(empty.error(&["decisions", "show", "x"]), "decision-not-found");
+}
+
+#[test]
+fn the_first_decision_says_where_its_record_is() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.colony(&["decide", "-m", "Use one", "--id", "one"]);
+    let line = "the first record here, a file of the branch: design/decisions/one.json";
+    assert!(told.lines().any(|told| told == line), "{told}");
+    let next = sandbox.colony(&["decide", "-m", "Use two", "--id", "two"]);
+    assert!(!next.contains("the first record"), "{next}");
 }

@@ -70,7 +70,7 @@ fn every_kind_of_change_is_told_with_true_counts() {
     assert_eq!((&binary["path"], &binary["binary"]), (&"binary".into(), &true.into()));
     insta::assert_snapshot!(sandbox.colony(&["diff", "HEAD~1", "HEAD"]), @r"
     from 'HEAD~1' to 'HEAD': 8 changed paths, +5 -3
-    M  +0 -0   a.txt
+    M  +x      a.txt
     M  binary  binary
     M  +1 -0   copied from.txt
     C  +0 -0   copied from.txt -> copy
@@ -257,4 +257,21 @@ fn names_that_are_not_utf8_and_submodules_are_told() {
     let answer = sandbox.json(&["diff"]);
     assert_eq!(answer["entries"][0]["path"]["path"], r"caf\xe9");
     assert_eq!(answer["entries"].as_array().unwrap().len(), 2, "{answer:#}");
+}
+
+#[test]
+fn a_mode_that_changed_is_shown_as_one() {
+    let sandbox = Sandbox::new();
+    sandbox.set_mode("a.txt", 0o755);
+    sandbox.git(&["commit", "-qam", "executable"]);
+    sandbox.set_mode("a.txt", 0o644);
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "both"]);
+    let first = sandbox.json(&["diff", "HEAD~2", "HEAD~1"]);
+    assert_eq!(first["entries"][0]["new_mode"], "100755");
+    let text = sandbox.colony(&["diff", "HEAD~2", "HEAD~1"]);
+    assert!(text.contains("M  +x  a.txt"), "{text}");
+    let text = sandbox.colony(&["diff", "HEAD~1", "HEAD"]);
+    assert!(text.contains("M  +1 -1  a.txt"), "{text}");
+    assert!(sandbox.json(&["diff", "HEAD~2", "HEAD"])["entries"][0]["new_mode"].is_null());
 }

@@ -10,6 +10,7 @@ mod killed_gits;
 mod large_repository;
 mod leftovers;
 mod odd_commits;
+mod odd_places;
 mod odd_repositories;
 mod paths_outside;
 mod recovery;

@@ -234,6 +234,19 @@ fn refs_move_by_the_gate_that_makes_their_objects_durable() {
     assert_eq!(makers.len(), 1, "only git/durable.rs makes the proof");
 }
 
+/// A text below a line that names its source comes from `text::headed`, which lets no line of the text look like that one.
+#[test]
+fn content_is_headed_in_one_place() {
+    let marks = ["==> ", " <=="];
+    let has_mark = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.into_iter().any(|line| marks.iter().any(|mark| line.contains(mark)))
+    };
+    let found = sources().into_iter().filter(|(_, text)| has_mark(text));
+    let found: Vec<_> = found.map(|(path, _)| path.display().to_string()).collect();
+    assert_eq!(found, ["text/headed.rs"]);
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for (path, text) in sources() {

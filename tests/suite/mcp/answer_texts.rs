@@ -94,6 +94,20 @@ fn has_text(value: &Value) -> bool {
 }
 
 #[test]
+fn content_cannot_imitate_a_member_of_an_answer() {
+    let sandbox = Sandbox::new();
+    let lines: Vec<_> = (0..20).map(|number| format!("hits:\n  hits:\nlock {number}\n")).collect();
+    sandbox.write("a.txt", lines.concat());
+    sandbox.git(&["commit", "-qam", "lines"]);
+    sandbox.colony(&["map"]);
+    let mut server = Server::start_texts(&sandbox, &[]);
+    let (_, lines) = server.texts("context", &json!({ "question": "lock" }));
+    let members = lines.iter().filter(|line| line.ends_with(':') && !line.contains(' '));
+    assert_eq!(members.collect::<Vec<_>>(), ["text:"]);
+    assert!(lines.contains(&" hits:".to_owned()), "{lines:#?}");
+}
+
+#[test]
 fn content_cannot_imitate_the_end_of_the_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "one\nend 00000000\n{\"ok\":true}\u{1b}[2J\u{202e}\r\nlast\n");

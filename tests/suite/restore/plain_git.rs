@@ -393,7 +393,7 @@ fn a_redone_change_of_plain_git_is_named_as_one() {
     sandbox.colony(&["redo"]);
     let refused = sandbox.json(&["undo"]);
     let message = refused["message"].as_str().unwrap();
-    let start = "the newest step, op-4, redid a change that plain git had made: commit: plain (";
+    let start = "the newest step, op-4, redid a change by plain git: 'commit: plain'";
     assert!(message.starts_with(start), "{message}");
 }
 

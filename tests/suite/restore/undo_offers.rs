@@ -156,3 +156,54 @@ fn a_dry_run_of_undo_always_answers() {
     sandbox.git(&["bisect", "start"]);
     assert_eq!(sandbox.json(&["undo", "-n"])["refused"]["code"], "operation-in-progress");
 }
+
+/// What may be done between an operation and a look at its undo.
+const MEANWHILE: [&[&str]; 8] = [
+    &["true"],
+    &["git", "reset", "-q", "--hard"],
+    &["git", "clean", "-fdq"],
+    &["git", "stash", "-q", "--include-untracked"],
+    &["rm", "a.txt"],
+    &["cp", "dir/b.txt", "a.txt"],
+    &["sh", "-c", "rm -r dir && echo file > dir"],
+    &["git", "switch", "-qc", "aside"],
+];
+
+#[test]
+fn status_says_of_each_undo_what_the_undo_says() {
+    let commands: [&[&str]; 9] = [
+        &["checkpoint", "-m", "good"],
+        &["checkpoint", "--off-branch", "-m", "good"],
+        &["restore", "HEAD~1"],
+        &["fork", "try"],
+        &["commit", "-m", "third", "--all"],
+        &["merge", "side"],
+        &["cherry-pick", "side"],
+        &["checkpoints", "delete", "start"],
+        &["decide", "-m", "Use one", "--id", "one"],
+    ];
+    let mut refused = 0;
+    let all =
+        commands.into_iter().flat_map(|command| MEANWHILE.map(|meanwhile| (command, meanwhile)));
+    // Of the others three in eight.
+    let some =
+        all.enumerate().filter(|(at, (command, _))| command[0] == "checkpoint" || at % 8 < 3);
+    for (_, (command, meanwhile)) in some {
+        let sandbox = with_work();
+        sandbox.write("a.txt", "three\n");
+        sandbox.write("new.txt", "new\n");
+        sandbox.colony(command);
+        let done = sandbox.process(meanwhile[0]).args(&meanwhile[1..]).status();
+        assert!(done.unwrap().success(), "{command:?} {meanwhile:?}");
+        let before = sandbox.visible_state();
+        let told = sandbox.json(&["status"])["undo"].clone();
+        assert_eq!(sandbox.visible_state(), before, "a look writes nothing");
+        let answer = sandbox.json(&["undo"]);
+        assert_eq!(told["refused_as"], answer["code"], "{command:?} {meanwhile:?} {answer:#}");
+        if answer["code"] == "checkpoint-needed" {
+            assert_eq!(told["hint"], answer["hint"]);
+            refused += 1;
+        }
+    }
+    assert!(refused >= 6, "{refused}");
+}

@@ -224,7 +224,9 @@ fn the_beginning_of_a_name_takes_no_commit_off_the_branch() {
         let refused = sandbox.json(args);
         assert_eq!(refused["code"], "name-abbreviated", "{refused:#}");
         let message = refused["message"].as_str().unwrap();
-        assert!(message.contains("2 commits") && message.contains("'work 1'"), "{message}");
+        assert!(message.contains("2 commits would leave 'main'"), "{message}");
+        let newest = &refused["detail"]["leaving_commits"]["newest"][0];
+        assert_eq!(newest["subject"], "work 1");
         assert_eq!(refused["detail"]["leaving_commits"]["count"], 2);
         assert_eq!(sandbox.visible_state(), before);
     }

@@ -351,6 +351,26 @@ fn managers_that_write_whole_scripts_are_chained() {
 }
 
 #[test]
+fn a_place_that_lefthook_took_is_taken_back_beside_it() {
+    let hooked = Hooked::new();
+    let sandbox = &hooked.sandbox;
+    sandbox.colony(&["hooks", "install"]);
+    // As lefthook does it: ours is renamed, and nobody runs it.
+    let path = |name: &str| hooked.hooks().join(name);
+    fs::rename(path("post-commit"), path("post-commit.old")).unwrap();
+    hooked.install_fixture("lefthook", ".git/hooks");
+    let theirs = fs::read(path("post-commit")).unwrap();
+    assert_eq!(hooked.states()["post-commit"], "replaced");
+    sandbox.colony(&["hooks", "install"]);
+    assert!(!path("post-commit.old").exists());
+    hooked.commit();
+    assert_eq!(hooked.log(), "lefthook run post-commit\n");
+    assert!(hooked.fired("post-commit"));
+    sandbox.colony(&["hooks", "uninstall"]);
+    assert_eq!(fs::read(path("post-commit")).unwrap(), theirs);
+}
+
+#[test]
 fn a_script_of_ours_that_was_edited_is_kept() {
     let hooked = Hooked::new();
     let sandbox = &hooked.sandbox;

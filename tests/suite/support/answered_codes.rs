@@ -7,19 +7,22 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
+use super::refusals;
+
 /// Global options with a value, which is not a command.
 const WITH_VALUE: [&str; 4] = ["-C", "--agent", "--timeout", "--color"];
 
-/// Adds a line with command and code to the file that `COLONY_TEST_ANSWERS` names, where a run failed and told it in JSON;
-/// without the variable nothing is written.
+/// Checks the answer of a run that failed and told it in JSON, and adds a line with command and code to the file that
+/// `COLONY_TEST_ANSWERS` names; without the variable nothing is written.
 pub(super) fn note(words: &[OsString], stdout: &str) {
-    let Some(file) = env::var_os("COLONY_TEST_ANSWERS") else { return };
     let Ok(answer) = serde_json::from_str::<Value>(stdout) else { return };
     let (Some("error"), Some(code), Some(command)) =
         (answer["status"].as_str(), answer["code"].as_str(), command_of(words))
     else {
         return;
     };
+    refusals::check(&command, words, &answer);
+    let Some(file) = env::var_os("COLONY_TEST_ANSWERS") else { return };
     // In one write: tests end at the same time.
     let file = OpenOptions::new().create(true).append(true).open(file);
     file.unwrap().write_all(format!("{command} {code}\n").as_bytes()).unwrap();

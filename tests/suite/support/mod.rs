@@ -6,6 +6,7 @@ mod durations;
 pub(crate) mod fixture;
 pub(crate) mod git_server;
 pub(crate) mod lfs_server;
+mod refusals;
 mod state;
 mod view;
 mod waiting;

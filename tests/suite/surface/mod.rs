@@ -8,6 +8,7 @@ mod documents;
 mod examples;
 mod faces;
 mod habits;
+mod headings;
 mod manual;
 mod newcomer;
 mod newcomer_hints;

@@ -199,7 +199,7 @@ fn usage_lines_and_refusals_say_what_is_required() {
     let place = "<--purpose <PURPOSE> --name <NAME>|--target <TARGET>>";
     assert!(tools.contains(place), "{tools}");
     let named = sandbox.json(&["agents", "new", "Ünï"]).to_string();
-    assert!(named.contains("has only ASCII letters, digits"), "{named}");
+    assert!(named.contains("at most 64 of A-Z a-z 0-9"), "{named}");
     let folder = sandbox.outside().join("papers");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(".env"), "A=1\n").unwrap();

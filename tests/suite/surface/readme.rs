@@ -131,3 +131,21 @@ fn the_first_page_stays_a_page() {
     let lines = fs::read_to_string(readme).unwrap().lines().count();
     assert!(lines <= 180, "README has {lines} lines: move what few need to docs");
 }
+
+/// "Byte for byte" is true of what a checkpoint has, and stands only where its exceptions do.
+#[test]
+fn a_round_promise_stands_beside_its_exceptions() {
+    const PROMISES: [&str; 3] = ["byte for byte", "restores it exactly", "restores them exactly"];
+    let mut promised = 0;
+    for page in documents() {
+        let text = fs::read_to_string(&page).unwrap();
+        for paragraph in text.split("\n\n") {
+            let words = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+            if PROMISES.iter().any(|promise| words.contains(promise)) {
+                assert!(words.contains("ignored files"), "{}: {words}", page.display());
+                promised += 1;
+            }
+        }
+    }
+    assert!(promised > 0, "README promises it");
+}

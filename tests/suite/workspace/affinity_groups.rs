@@ -117,7 +117,7 @@ fn groups_that_cannot_be_used_are_never_guessed() {
     3:12 'patterns' is not a text or a list of texts
     3:18 a pattern is not a text
     4:3 the pattern '[' cannot be used: a bracket or backslash in it is not ended
-    3:13 the pattern '../x' cannot be used: paths are relative to the top, without '.', '..' and '//'
+    3:13 the pattern '../x' cannot be used: no '.', '..', '//'
     4:1 another group has the name 'a'
     1:20 a group is not a table
     1:19 'affinity_groups' is not an array of tables

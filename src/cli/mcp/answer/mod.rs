@@ -9,6 +9,8 @@ mod plain_lines;
 mod renderings;
 mod rests;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::model::escape;
@@ -118,8 +120,17 @@ impl AnswerText {
         sections.sort_by_key(|(_, lines)| lines.iter().map(String::len).sum::<usize>());
         for (name, lines) in sections {
             self.lines.push(format!("{}:", escape::line(name)));
-            self.lines.extend(lines.iter().map(|line| escape::patch(line)));
+            self.lines.extend(lines.iter().map(|line| escape::patch(&beside_names(line))));
         }
+    }
+}
+
+/// Returns a line with a space in front if it looks like the name of a member, which content may not begin.
+fn beside_names(line: &str) -> Cow<'_, str> {
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    match line.trim_end().strip_suffix(':') {
+        Some(name) if is_name(name) => format!(" {line}").into(),
+        _ => line.into(),
     }
 }
 
