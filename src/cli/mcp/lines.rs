@@ -160,6 +160,7 @@ impl Reader {
             std::thread::sleep(POLL_INTERVAL);
         }
         match self.open.take(&line.head) {
+            Taken::Dropped => Ok(()),
             Taken::Line => self.handle.block_on(self.lines.write_all(&line.head)),
             Taken::Batch(messages) => {
                 let lines: Vec<_> = messages.iter().map(Value::to_string).collect();
@@ -169,7 +170,8 @@ impl Reader {
             Taken::Refused(refusal) => {
                 self.refuse(&refusal.unwrap_or_else(|| messages::not_json(&line.id())))
             }
-        }
+        }?;
+        self.open.take_whole().iter().try_for_each(|answers| self.refuse(answers))
     }
 
     fn refuse(&self, refusal: &Value) -> io::Result<()> {

@@ -34,6 +34,8 @@ pub(super) enum Taken {
     Batch(Vec<Value>),
     /// This is answered, if it is anything.
     Refused(Option<Value>),
+    /// Nothing: a notification is never answered, also one that cannot be read.
+    Dropped,
 }
 
 /// The requests that have no answer yet.
@@ -66,9 +68,21 @@ impl OpenRequests {
             Ok(Value::Array(messages)) => self.take_batch(messages),
             Ok(message) => match self.lock().take(&message) {
                 Ok(()) => Taken::Line,
+                Err(Value::Null) => Taken::Dropped,
                 Err(refusal) => Taken::Refused(Some(refusal)),
             },
         }
+    }
+
+    /// Takes the answers of batches that are whole since a request of theirs was canceled.
+    pub(super) fn take_whole(&self) -> Vec<Value> {
+        let mut requests = self.lock();
+        let (whole, open) = std::mem::take(&mut requests.batches)
+            .into_iter()
+            .partition(|batch| batch.waiting.is_empty());
+        requests.batches = open;
+        let answers = Vec::into_iter(whole).map(|batch: Batch| batch.answers);
+        answers.filter(|answers| !answers.is_empty()).map(Value::from).collect()
     }
 
     fn take_batch(&self, messages: Vec<Value>) -> Taken {
@@ -87,15 +101,12 @@ impl OpenRequests {
                     batch.waiting.extend(id.map(Value::to_string));
                     taken.push(message);
                 }
+                Err(Value::Null) => {}
                 Err(refusal) => batch.answers.push(refusal),
             }
         }
-        if batch.waiting.is_empty() && taken.is_empty() {
-            return Taken::Refused(Some(batch.answers.into()));
-        }
-        if !batch.waiting.is_empty() {
-            requests.batches.push(batch);
-        }
+        // Where no request is left, the refusals are taken by `take_whole`.
+        requests.batches.push(batch);
         Taken::Batch(taken)
     }
 
@@ -132,23 +143,27 @@ impl OpenRequests {
 }
 
 impl Requests {
-    /// Notes a message of the client; the error is what it is refused with.
+    /// Notes a message of the client; the error is what it is refused with, null for a notification.
     fn take(&mut self, message: &Value) -> Result<(), Value> {
         let Some(members) = message.as_object() else {
             return Err(error(&Value::Null, INVALID_REQUEST, "a message is a JSON object"));
         };
         let method = members.get("method").and_then(Value::as_str);
-        let Some(id) = members.get("id").filter(|id| !id.is_null()) else {
-            if method == Some("notifications/cancelled") {
-                self.forget(members);
-            }
-            return Ok(());
+        let is_answer = members.contains_key("result") || members.contains_key("error");
+        let is_of_version = members.get("jsonrpc").is_some_and(|version| version == "2.0");
+        let Some(id) = members.get("id") else {
+            return self.take_notification(method, members, is_of_version);
         };
+        if id.is_null() && is_answer {
+            return Ok(());
+        }
         if !is_id(id) {
             let message = "the id of a request is neither a string nor an integer";
             return Err(error(&Value::Null, INVALID_REQUEST, message));
         }
-        let is_answer = members.contains_key("result") || members.contains_key("error");
+        if !is_of_version {
+            return Err(error(id, INVALID_REQUEST, "'jsonrpc' of a message is \"2.0\""));
+        }
         match method {
             None if is_answer => return Ok(()),
             None => return Err(error(id, INVALID_REQUEST, "the request has no method")),
@@ -160,7 +175,33 @@ impl Requests {
             self.has_batches =
                 version.is_some_and(|version| version == ProtocolVersion::V_2025_03_26.as_str());
         }
-        self.ids.insert(id.to_string());
+        if !self.ids.insert(id.to_string()) {
+            return Err(error(id, INVALID_REQUEST, "a request with this id is open"));
+        }
+        Ok(())
+    }
+
+    /// Notes a notification, or what has neither an id nor a method.
+    fn take_notification(
+        &mut self,
+        method: Option<&str>,
+        members: &Map<String, Value>,
+        is_of_version: bool,
+    ) -> Result<(), Value> {
+        let Some(method) = method else {
+            let message = "the message has neither an id nor a method";
+            return Err(error(&Value::Null, INVALID_REQUEST, message));
+        };
+        let params = members.get("params").filter(|params| !params.is_null());
+        let is_readable = is_of_version && params.is_none_or(Value::is_object);
+        let canceled = params.and_then(|params| params.get("requestId"));
+        let is_cancellation = method == "notifications/cancelled";
+        if !is_readable || is_cancellation && !canceled.is_some_and(is_id) {
+            return Err(Value::Null);
+        }
+        if is_cancellation {
+            self.forget(members);
+        }
         Ok(())
     }
 
@@ -172,7 +213,6 @@ impl Requests {
             for batch in &mut self.batches {
                 batch.waiting.remove(&key);
             }
-            self.batches.retain(|batch| !batch.waiting.is_empty());
         }
     }
 }
@@ -239,6 +279,19 @@ mod tests {
     fn what_cannot_be_answered_is_refused_by_its_id() {
         assert_eq!(refusal(&json!({ "jsonrpc": "2.0", "id": 3 })), (json!(3), json!(-32600)));
         assert_eq!(refusal(&json!(7)), (json!(null), json!(-32600)));
+        let ping =
+            |id: Value, version: &str| json!({ "jsonrpc": version, "id": id, "method": "ping" });
+        assert_eq!(refusal(&ping(json!(null), "2.0")), (json!(null), json!(-32600)));
+        assert_eq!(refusal(&ping(json!(1.5), "2.0")), (json!(null), json!(-32600)));
+        assert_eq!(refusal(&ping(json!(8), "1.0")), (json!(8), json!(-32600)));
+        assert_eq!(refusal(&json!({ "id": 9, "method": "ping" })), (json!(9), json!(-32600)));
+        assert_eq!(refusal(&json!({ "jsonrpc": "2.0" })), (json!(null), json!(-32600)));
+        let open = OpenRequests::default();
+        assert_eq!(take(&open, &ping(json!(1), "2.0")), Taken::Line);
+        let Taken::Refused(Some(twice)) = take(&open, &ping(json!(1), "2.0")) else {
+            panic!("its id is taken");
+        };
+        assert_eq!(twice["id"], 1);
         for (params, id) in [
             (json!([]), 4),
             (json!({}), 5),
@@ -255,7 +308,7 @@ mod tests {
         let good = json!({ "name": "undo" });
         let batch = json!([call(1, &good), call(2, &json!([])), call(3, &good)]);
         assert!(matches!(take(&open, &batch), Taken::Refused(Some(_))), "of another version");
-        let start = json!({ "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } });
+        let start = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } });
         assert_eq!(take(&open, &start), Taken::Line);
         let Taken::Batch(messages) = take(&open, &batch) else { panic!("a batch") };
         assert_eq!(messages.len(), 2);
@@ -266,5 +319,35 @@ mod tests {
         let ids: Vec<_> = whole.as_array().expect("a list").iter().map(|one| &one["id"]).collect();
         assert_eq!(ids, [2, 3, 1]);
         assert_eq!(open.answer(&answer(4)), Some(answer(4)));
+    }
+
+    #[test]
+    fn a_notification_is_never_answered() {
+        let open = OpenRequests::default();
+        let note = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        assert_eq!(take(&open, &note("notifications/initialized", json!({}))), Taken::Line);
+        for bad in [
+            note("notifications/initialized", json!([])),
+            note("notifications/cancelled", json!({})),
+            note("notifications/cancelled", json!({ "requestId": [] })),
+            json!({ "method": "notifications/initialized" }),
+        ] {
+            assert_eq!(take(&open, &bad), Taken::Dropped, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_canceled_request_of_a_batch_takes_no_other_answer_with_it() {
+        let open = OpenRequests::default();
+        let start = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } });
+        take(&open, &start);
+        let good = json!({ "name": "undo" });
+        take(&open, &json!([call(1, &good), call(2, &good)]));
+        assert_eq!(open.answer(&json!({ "id": 1, "result": {} }).to_string().into_bytes()), None);
+        assert_eq!(open.take_whole(), Vec::<Value>::new());
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
+        assert_eq!(take(&open, &cancel), Taken::Line);
+        assert_eq!(open.take_whole(), [json!([{ "id": 1, "result": {} }])]);
+        assert_eq!(open.take_whole(), Vec::<Value>::new());
     }
 }
