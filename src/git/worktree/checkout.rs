@@ -174,10 +174,11 @@ impl Repo {
         Some(
             Error::new(
                 Code::LfsMissing,
-                format!("the content of {first}{others} is not in the store of git-lfs and could not be downloaded"),
-            ).unchanged()
+                format!("git-lfs has not got {first}{others} and cannot download it"),
+            )
+            .unchanged()
             .detail("missing", missing)
-            .hint("git lfs fetch --all   # or GIT_LFS_SKIP_SMUDGE=1 before the command, to get pointers"),
+            .hint("git lfs fetch --all   # or set GIT_LFS_SKIP_SMUDGE=1 to get pointers"),
         )
     }
 

@@ -18,7 +18,7 @@ impl Repo {
             if self.tree_in(tree, &String::from_utf8_lossy(path.as_bytes()))?.is_none() {
                 return Err(Error::new(
                     Code::PathNotFound,
-                    format!("'{name}' is not a directory of that commit; a sparse checkout takes directories only"),
+                    format!("'{name}' is not a directory of that commit"),
                 )
                 .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
             }
@@ -89,8 +89,9 @@ fn cone_path(typed: &str) -> Result<RepoPath> {
     if path.as_bytes().contains(&b'\n') || path.as_bytes().trim_ascii() != path.as_bytes() {
         return Err(Error::new(
             Code::Unsupported,
-            format!("'{typed}' cannot be a sparse-checkout directory: newlines and leading or trailing whitespace are not supported"),
-        ).unchanged()
+            format!("'{typed}' cannot be sparse: no newline, no blanks around it"),
+        )
+        .unchanged()
         .hint("name its parent directory"));
     }
     if !path.is_safe() {
