@@ -140,7 +140,9 @@ impl Answer for ReadReport {
         let files = text::count(self.count, "file");
         let failed = self.not_read.iter().map(|one| format!("; not read: {}", one.why));
         let next = self.next.iter().map(|next| format!("; continue with '{next}'"));
-        std::iter::once(files).chain(failed).chain(next).collect()
+        let cut = self.files.iter().filter(|file| file.truncated && self.next.is_none());
+        let lost = cut.map(|file| format!("; the rest of a line of '{}' is too long", file.path));
+        std::iter::once(files).chain(failed).chain(next).chain(lost).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

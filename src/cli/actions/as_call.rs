@@ -14,12 +14,23 @@ const BEGIN: &str = "git colony ";
 /// What ends a command that is not in quotation marks.
 const ENDS: [&str; 5] = ["   #", "; ", ", ", " and ", ")"];
 
+/// How a model that has tools and no shell does an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Reach {
+    /// By a tool of its own.
+    Tool,
+    /// By the tools for every action.
+    ByName,
+    /// Not at all: the command is for a person.
+    None,
+}
+
 /// Returns a text of an action, or of none, as a model reads it that has tools and no shell; `grammar` is built, and
-/// `is_tool` returns `true` for an action that is a tool of its own.
+/// `reach` says how an action is done.
 pub(in crate::cli) fn in_calls(
     grammar: &Command,
     action: Option<&Action>,
-    is_tool: &impl Fn(&Action) -> bool,
+    reach: &impl Fn(&Action) -> Reach,
     text: &str,
 ) -> String {
     let mut told = String::new();
@@ -30,7 +41,7 @@ pub(in crate::cli) fn in_calls(
         let end = if is_quoted { after.find('\'') } else { ENDS.iter().filter_map(ends).min() };
         let (line, next) = after.split_at(end.unwrap_or(after.len()));
         told.push_str(before);
-        match call_of(grammar, is_tool, line) {
+        match call_of(grammar, reach, line) {
             Some(call) => told.push_str(&call),
             None => told.extend([BEGIN, line]),
         }
@@ -46,14 +57,18 @@ pub(in crate::cli) fn in_calls(
 }
 
 /// Returns the call that does what a command line does; `None` if no action does.
-fn call_of(grammar: &Command, is_tool: &impl Fn(&Action) -> bool, line: &str) -> Option<String> {
+fn call_of(grammar: &Command, reach: &impl Fn(&Action) -> Reach, line: &str) -> Option<String> {
     let words = words(line)?;
     if let [call, action, rest @ ..] = words.as_slice()
         && call == "call"
     {
         let is_schema = rest.first().is_some_and(|word| word == "--schema");
-        let shown = json!({ "words": action });
-        return Some(if is_schema { format!("read_action {shown}") } else { action.clone() });
+        let by_name = super::find(action).is_some_and(|action| reach(action) == Reach::ByName);
+        return Some(match (is_schema, by_name) {
+            (true, true) => format!("read_action {}", json!({ "words": action })),
+            (true, false) => format!("the schema of {action}"),
+            (false, _) => action.clone(),
+        });
     }
     let line = std::iter::once("git-colony").chain(words.iter().map(String::as_str));
     let parsed = grammar.clone().try_get_matches_from(line).ok()?;
@@ -72,11 +87,13 @@ fn call_of(grammar: &Command, is_tool: &impl Fn(&Action) -> bool, line: &str) ->
         .find_map(|action| Some((action, arguments(grammar, action, leaf)?)))?;
     let name = action.name;
     let text = Value::from(arguments).to_string();
-    if is_tool(action) {
-        return Some(if text == "{}" { name.to_owned() } else { format!("{name} {text}") });
-    }
     let tool = if action.effect == Effect::Reads { "read_action" } else { "call_action" };
-    Some(format!("{tool} {}", json!({ "name": name, "arguments": text })))
+    match reach(action) {
+        Reach::Tool if text == "{}" => Some(name.to_owned()),
+        Reach::Tool => Some(format!("{name} {text}")),
+        Reach::ByName => Some(format!("{tool} {}", json!({ "name": name, "arguments": text }))),
+        Reach::None => None,
+    }
 }
 
 /// Returns the arguments of an action that a command line has; `None` if it has more than the action takes.
@@ -146,7 +163,13 @@ mod tests {
     #[test]
     fn commands_in_a_text_become_calls() {
         let grammar = crate::cli::grammar::built();
-        let told = |text: &str| in_calls(&grammar, None, &|action| action.name != "undo", text);
+        let reach = |action: &Action| match action.name {
+            "undo" => Reach::ByName,
+            "sync" => Reach::None,
+            _ => Reach::Tool,
+        };
+        let told = |text: &str| in_calls(&grammar, None, &reach, text);
+        assert_eq!(told("git colony sync"), "git colony sync");
         assert_eq!(told("git colony checkpoints"), "list_checkpoints");
         assert_eq!(
             told("git colony merge ada --theirs a.txt   # takes theirs"),
@@ -174,7 +197,8 @@ mod tests {
     fn options_become_arguments_of_the_action() {
         let grammar = crate::cli::grammar::built();
         let action = super::super::find("search");
-        let told = in_calls(&grammar, action, &|_| true, "3 passages of 183; --limit shows more");
+        let told =
+            in_calls(&grammar, action, &|_| Reach::Tool, "3 passages of 183; --limit shows more");
         assert_eq!(told, "3 passages of 183; 'limit' shows more");
     }
 }

@@ -13,7 +13,7 @@ mod typed_arguments;
 
 use serde_json::{Map, Value};
 
-pub(super) use as_call::in_calls;
+pub(super) use as_call::{Reach, in_calls};
 pub(super) use command_line::{command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use table::{ACTIONS, CORE, find};

@@ -70,8 +70,13 @@ pub(super) fn request(
     arguments: &Map<String, Value>,
     options: &Options,
 ) -> Result<Request> {
+    require_known(tool, arguments)?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     if text("name").is_empty() {
+        if arguments.get("arguments").is_some_and(|value| !value.is_null()) {
+            let message = format!("'{tool}' has 'arguments' and no 'name' of an action");
+            return Err(Error::new(Code::Usage, message).unchanged());
+        }
         return Ok(Request::List(text("words").to_owned()));
     }
     let action = find(text("name"), options)?;
@@ -89,9 +94,32 @@ pub(super) fn request(
     Ok(Request::Call(action, given))
 }
 
+/// Refuses a member that such a tool does not have, and one of another type: it would be a list of actions else, which
+/// looks like a success.
+fn require_known(tool: &str, arguments: &Map<String, Value>) -> Result<()> {
+    const KNOWN: [&str; 5] = ["words", "name", "arguments", DIRECTORY, PREVIEW_ID];
+    for (member, value) in arguments {
+        if !KNOWN.contains(&member.as_str()) {
+            let message =
+                format!("'{member}' is not an argument of '{tool}': it takes {}", KNOWN.join(", "));
+            return Err(Error::new(Code::Usage, message).unchanged());
+        }
+        if member != "arguments" && !value.is_string() && !value.is_null() {
+            let message = format!("cannot take '{member}' of '{tool}': wanted a string");
+            return Err(Error::new(Code::InvalidValue, message).unchanged());
+        }
+    }
+    Ok(())
+}
+
 fn find(name: &str, options: &Options) -> Result<&'static Action> {
     let offered = || ACTIONS.iter().filter(|action| tools::is_offered(action, options));
     offered().find(|action| action.name == name).ok_or_else(|| {
+        if actions::find(name).is_some() {
+            let message = format!("this server does not offer '{name}'");
+            let hint = "ask the user for a server without --read-only, or with --allow-cargo";
+            return Error::new(Code::Usage, message).unchanged().hint(hint);
+        }
         let like = nearest(name, offered().map(|action| action.name)).unwrap_or(name);
         Error::new(Code::Usage, format!("no action is called '{name}'"))
             .unchanged()
@@ -142,9 +170,10 @@ pub(super) fn listed(grammar: &Command, words: &str, options: &Options) -> Answe
         if wanted.is_empty() {
             return action.name.to_owned();
         }
+        let changes = if action.effect == Effect::Reads { "" } else { ", by call_action" };
         let names: Vec<_> = action.takes.iter().map(|takes| takes.name).collect();
         let told = actions::description(grammar, action);
-        format!("{} {{{}}}: {told}", action.name, names.join(", "))
+        format!("{} {{{}}}{changes}: {told}", action.name, names.join(", "))
     };
     AnswerText::of_lines(&message, found.iter().map(|(_, action)| line(action)).collect())
 }

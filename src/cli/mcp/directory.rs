@@ -5,7 +5,7 @@
 //! into that alone and into those that this server has made. Identity, allowed paths and consent are those of the clone.
 //! A clone is known by its id: a later one at the same path is another one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -30,11 +30,14 @@ pub(super) const DIRECTORY: &str = "directory";
 /// The clones that a server has made or worked in.
 #[derive(Default)]
 pub(super) struct KnownClones {
-    /// The ids of those that it has made.
-    made: BTreeSet<String>,
+    /// Those that it has made. An agent writes the id of its clone, so the path and the directory count, too.
+    made: BTreeMap<PathBuf, CloneIdentity>,
     /// The id and the directory of those that it has worked in, by their paths.
-    used: BTreeMap<PathBuf, (String, Option<FileIdentity>)>,
+    used: BTreeMap<PathBuf, CloneIdentity>,
 }
+
+/// The id of a clone, and its directory.
+type CloneIdentity = (String, Option<FileIdentity>);
 
 impl KnownClones {
     /// Notes the clone that an action has made.
@@ -43,15 +46,20 @@ impl KnownClones {
         if action.name == "new_agent"
             && let Some(id) = text("clone")
         {
-            self.made.insert(id.to_owned());
-            // It may stand where an earlier one stood.
-            self.used.remove(Path::new(text("path").unwrap_or_default()));
+            let path = PathBuf::from(text("path").unwrap_or_default());
+            // An earlier one may have been there.
+            self.used.remove(&path);
+            self.made.insert(path.clone(), (id.to_owned(), FileIdentity::of(&path)));
         }
     }
 
-    /// Fails if another clone stands where this server has worked in one.
+    fn has_made(&self, clone: &FoundClone) -> bool {
+        self.made.get(&clone.path).is_some_and(|made| *made == identity(clone))
+    }
+
+    /// Fails if another clone is where this server has worked in one.
     fn require_same(&mut self, clone: &FoundClone) -> Result<()> {
-        let now = (clone.member.id.clone(), FileIdentity::of(&clone.path));
+        let now = identity(clone);
         let known = self.used.entry(clone.path.clone()).or_insert_with(|| now.clone());
         if *known == now {
             return Ok(());
@@ -64,6 +72,10 @@ impl KnownClones {
         );
         Err(Error::new(Code::OtherRepository, message).unchanged().hint("start the server again"))
     }
+}
+
+fn identity(clone: &FoundClone) -> CloneIdentity {
+    (clone.member.id.clone(), FileIdentity::of(&clone.path))
 }
 
 /// Where one call works.
@@ -103,7 +115,7 @@ pub(super) fn take(
     })?;
     let Ok(session) = place.look() else {
         // Outside of repositories there is the clone of the agent alone, and the command finds it.
-        return outside(changes, &directory);
+        return if changes { outside(changes, &directory) } else { Ok(Site::OWN) };
     };
     // A worktree or a repository inside of another one is a place of its own.
     let at = Checkout::find(&place.world.standing_in(&real)).ok().map(|found| found.root);
@@ -119,14 +131,12 @@ pub(super) fn take(
     require_sound(&clone)?;
     let bound = acting_agent::bound(&session);
     let agent = clone.member.agent.as_deref().unwrap_or_default();
-    if !bound.is_empty() && !bound.contains_key(agent) && !known.made.contains(&clone.member.id) {
-        let message = format!("the clone of agent '{agent}' is not for an agent to work in");
-        return Err(Error::new(Code::PathOutside, message).unchanged());
+    if !bound.is_empty() && !bound.contains_key(agent) && !known.has_made(&clone) {
+        let message = format!("the clone of agent '{agent}' is for that agent alone");
+        return Err(Error::new(Code::PathOutside, message).unchanged().hint("list_agents"));
     }
     known.require_same(&clone)?;
-    if !known.made.contains(&clone.member.id) && !bound.contains_key(agent) {
-        unchanged_clone::require(&session, &clone)?;
-    }
+    unchanged_clone::require(&session, &clone)?;
     Ok(Site { clone: Some(place.in_clone(&clone.path)), note: None })
 }
 
@@ -173,7 +183,12 @@ fn require_here(place: &Place) -> Result<()> {
     }
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(&session, &root)?;
-    let is_ours = |clone: &FoundClone| lease::is_in_use_by(&place.world, &clone.git_dir());
+    let bound = acting_agent::bound(&session);
+    let is_ours = |clone: &FoundClone| {
+        let agent = clone.member.agent.as_deref().unwrap_or_default();
+        let is_reached = bound.is_empty() || bound.contains_key(agent);
+        is_reached && lease::is_in_use_by(&place.world, &clone.git_dir())
+    };
     let Some(clone) = found::clones(&root, Some(&hub)).into_iter().find(is_ours) else {
         return Ok(());
     };

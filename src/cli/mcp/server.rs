@@ -259,8 +259,8 @@ impl Server {
         answered: Answered,
     ) -> CallToolResult {
         let action = actions::find(tool);
-        let is_tool = |action: &Action| tools::is_tool(action, &self.options);
-        let worded = |text: &str| actions::in_calls(&self.grammar, action, &is_tool, text);
+        let reach = |action: &Action| tools::reach(action, &self.options);
+        let worded = |text: &str| actions::in_calls(&self.grammar, action, &reach, text);
         let mut text = AnswerText::new(tool, arguments, &answered, &worded);
         let nonce = self.place.world.nonce8();
         self.kept().rests.fit(&mut text, self.budget(), &nonce);

@@ -6,7 +6,7 @@ use clap::Command;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect};
+use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect, Reach};
 
 use super::any_action::{CALL_ACTION, READ_ACTION};
 use super::directory::DIRECTORY;
@@ -34,6 +34,15 @@ pub(super) fn is_any_action(name: &str, options: &Options) -> bool {
     let is_offered = options.tools == ToolSet::Core && options.only.is_empty();
     let is_one = name == READ_ACTION || name == CALL_ACTION && !options.read_only;
     is_offered && is_one
+}
+
+/// Returns how a client of this server does an action.
+pub(super) fn reach(action: &Action, options: &Options) -> Reach {
+    match (is_offered(action, options), is_tool(action, options)) {
+        (false, _) => Reach::None,
+        (true, true) => Reach::Tool,
+        (true, false) => Reach::ByName,
+    }
 }
 
 /// Returns every tool that is offered, the usual ones first.

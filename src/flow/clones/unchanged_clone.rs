@@ -23,6 +23,10 @@ const MAX_BYTES: u64 = 1 << 20;
 /// `agent-config-refused` with the setting or the hook.
 pub(crate) fn require(checkout: &Session, clone: &FoundClone) -> Result<()> {
     let git_dir = clone.git_dir();
+    // It leads git to another configuration and other hooks.
+    if git_dir.join("commondir").symlink_metadata().is_ok() {
+        return Err(refused(clone, "has a git directory that leads to another one"));
+    }
     for name in ["config", "config.worktree"] {
         let text = read(&git_dir.join(name))?;
         if let Some(setting) = inherited::running_setting(&text)? {
@@ -37,7 +41,12 @@ pub(crate) fn require(checkout: &Session, clone: &FoundClone) -> Result<()> {
         return Err(refused(clone, "does not have the settings of this checkout"));
     }
     let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
-    match hooks.first_other_in(&git_dir.join("hooks"), &checkout.repo.common_dir().join("hooks")) {
+    let own = checkout.repo.common_dir().join("hooks");
+    let folder = git_dir.join("hooks");
+    let found = hooks.first_other_in(&folder, &own).map_err(|error| {
+        Error::io(format!("cannot list the hooks in '{}'", folder.display()), error).unchanged()
+    });
+    match found? {
         Some(hook) => Err(refused(clone, &format!("has a hook of its own, '{hook}'"))),
         None => Ok(()),
     }

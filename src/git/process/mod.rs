@@ -51,12 +51,17 @@ pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
 /// previews a merge.
 pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
 
-/// The variables through which the caller's settings could run programs or name another repository.
-const SCRUBBED: [&str; 7] = [
+/// The variables through which the caller's settings could run programs, name another repository or read our pathspecs
+/// in another way.
+const SCRUBBED: [&str; 11] = [
     "COLONY_REPOSITORY_ROOT",
     "GIT_CONFIG",
     "GIT_EDITOR",
     "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
     "GIT_PAGER",
     "GIT_TRACE",
     "VOX_REPOSITORY_ROOT",

@@ -4,6 +4,7 @@
 //! none. Our own hooks and those of git-lfs are left out: a clone has its own. A hook that the clone has is not
 //! replaced, and one that has vanished from the checkout runs nothing.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
@@ -60,15 +61,19 @@ impl CheckoutHooks {
 
     /// Returns the name of the first file in the hooks folder of a clone that git might run, and that the checkout with
     /// this hooks folder does not have. Anyone can write the digest of a script, so the bytes are compared.
-    pub fn first_other_in(&self, clone: &Path, checkout: &Path) -> Option<String> {
-        let entries = std::fs::read_dir(clone).into_iter().flatten().flatten();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    /// Fails if the folder cannot be listed: git runs a hook in it all the same.
+    pub fn first_other_in(&self, clone: &Path, checkout: &Path) -> io::Result<Option<String>> {
+        let entries = match std::fs::read_dir(clone) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            listed => listed?,
+        };
+        let named = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names = named.collect::<io::Result<Vec<_>>>()?;
         names.sort();
-        names.into_iter().find(|name| {
+        Ok(names.into_iter().find(|name| {
             let hook = FoundHook::at(&clone.join(name)).filter(|hook| hook.executable);
             hook.is_some_and(|hook| !self.expected(name, checkout).contains(&hook.bytes))
-        })
+        }))
     }
 
     /// Returns what a file in the hooks folder of a clone may hold: a script of ours, one that runs a hook of the

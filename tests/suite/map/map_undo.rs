@@ -346,7 +346,7 @@ fn a_mapping_is_undone_alone_after_changes_by_git() {
     let refused = sandbox.json(&["undo"]);
     assert_eq!(refused["code"], "external-change", "{refused:#}");
     let hint = refused["hint"].as_str().unwrap();
-    assert!(hint.contains("git colony undo op-2 undoes that operation alone"), "{hint}");
+    assert!(hint.contains("git colony undo op-2, that one alone"), "{hint}");
     let would = sandbox.json(&["undo", "op-2", "-n"]);
     assert_eq!(would["undone"], "op-2", "{would:#}");
     assert_eq!(scopes(&sandbox), [scope.as_str()]);

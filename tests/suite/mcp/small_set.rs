@@ -99,6 +99,9 @@ fn every_other_action_is_found_and_called() {
         (json!({ "name": "nosuch" }), "usage"),
         (json!({ "name": "undo", "arguments": "[1" }), "invalid-value"),
         (json!({ "name": "undo", "arguments": { "wrong": 1 } }), "usage"),
+        (json!({ "action": "undo" }), "usage"),
+        (json!({ "arguments": {} }), "usage"),
+        (json!({ "name": ["undo"] }), "invalid-value"),
     ] {
         let (refused, is_error) = text("call_action", arguments);
         assert!(is_error && refused.contains(&format!("\"code\":\"{code}\"")), "{refused}");

@@ -136,7 +136,15 @@ fn history_is_that_of_git_log() {
     assert_eq!(one["commit_message"], "Give second a value\n\nA body of two\nlines.");
     let shown = sandbox.git(&["show", "--format=", "HEAD~1"]);
     assert_eq!(one["patch"].as_str().unwrap().trim_end(), shown.trim_end());
-    for args in [&["--lines", "2"][..], &["--path", "src/one.rs", "--lines", "x"]] {
+    for args in [
+        &["--lines", "2"][..],
+        &["--path", "src/one.rs", "--lines", "x"],
+        &["--path", "src", "--lines", "1"],
+        &["--text", ""],
+        &["--text", "fou\\dth", "--regex"],
+        &["--text", "(?i)fourth", "--regex"],
+        &["--text", "(", "--regex"],
+    ] {
         let refused = sandbox.json(&[&["git", "history"][..], args].concat());
         assert_eq!(refused["ok"], false, "{refused:#}");
     }
@@ -166,6 +174,27 @@ fn nothing_hidden_is_found_read_or_in_a_patch() {
     assert!(!text.contains(TOKEN) && !text.contains("first, hidden"), "{patch:#}");
     assert!(!text.contains("first=secret"), "{patch:#}");
     assert_eq!(patch["hidden"], 3, "{patch:#}");
+    // Nor does the number of commits tell what is in a hidden file.
+    for (text, commits) in [("hidden/", 1), ("first, hid", 0), ("first=s", 0), ("first ghp_1", 0)] {
+        let told = sandbox.json(&["git", "history", "--text", text]);
+        assert_eq!(told["count"], commits, "{text} {told:#}");
+    }
+    // A hunk in the middle of a key does not show that it is one.
+    let line = |n| format!("{}{n}\n", "Ab1+".repeat(15));
+    let mut key: Vec<String> = (10..40).map(line).collect();
+    let write = |key: &[String]| {
+        let text = key.concat();
+        let text =
+            format!("-----BEGIN RSA PRIVATE KEY-----\n{text}-----END RSA PRIVATE KEY-----\n");
+        sandbox.write("conf.txt", text);
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", &format!("Key {TOKEN}")]);
+    };
+    write(&key);
+    key[15] = line(99);
+    write(&key);
+    let hunk = sandbox.json(&["git", "history", "HEAD"]);
+    assert!(!hunk.to_string().contains("Ab1+Ab1+"), "{hunk:#}");
     let path = sandbox.json(&["git", "history", "--path", "hidden/a.txt"]);
     assert_eq!(path["code"], "path-not-found", "{path:#}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{State, hidden, require_shown, typed_path};
+use super::{State, require_shown, typed_path};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::flow::workspace::git_tools::{ONLY, WITHOUT};
 use crate::flow::workspace::query::query_log::{Changes, LogFilter, LoggedCommit, log};
@@ -13,7 +13,11 @@ use crate::flow::workspace::secret_diffs;
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::hidden_files::HiddenFiles;
+
+/// The most bytes of a file that is searched for keys and tokens.
+const MAX_SEARCHED: u64 = 16 << 20;
 
 /// How long git may take for a patch.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -68,6 +72,9 @@ pub fn history(session: &Session, request: &HistoryRequest) -> Result<HistoryRep
         require_shown(state.world, &state.content()?, path)?;
     }
     let lines = request.lines.as_deref().map(range_of).transpose()?;
+    if let (Some(_), Some(path)) = (&lines, &path) {
+        state.content()?.beginning(state.world, path, 1)?;
+    }
     let changes = match (&request.text, lines, &path) {
         (Some(text), None, _) => Changes::Text { text, is_expression: request.is_expression },
         (None, Some(lines), Some(_)) => Changes::Lines(lines),
@@ -77,11 +84,17 @@ pub fn history(session: &Session, request: &HistoryRequest) -> Result<HistoryRep
             return Err(Error::new(Code::InvalidValue, message).unchanged());
         }
     };
+    if let Changes::Text { text, is_expression } = changes {
+        require_readable(text, is_expression)?;
+    }
     let filter =
         LogFilter { contains: None, path: path.as_ref(), changes, most_commits: request.limit };
     let mut commits = log(state.world, &session.repo, state.commit, filter)?;
     let truncated = commits.len() > request.limit;
     commits.truncate(request.limit);
+    if matches!(changes, Changes::Text { .. }) {
+        commits = shown_of_text(session, &request_of(request), commits)?;
+    }
     Ok(HistoryReport {
         count: commits.len(),
         commits,
@@ -90,6 +103,71 @@ pub fn history(session: &Session, request: &HistoryRequest) -> Result<HistoryRep
         patch: None,
         hidden: 0,
     })
+}
+
+/// Fails for a text that git reads otherwise than `find` does.
+fn require_readable(text: &str, is_expression: bool) -> Result<()> {
+    let refused = |why: &str| {
+        let message = format!("cannot search for '{text}': {why}");
+        Err(Error::new(Code::InvalidValue, message).unchanged())
+    };
+    if text.is_empty() {
+        return refused("it is empty");
+    }
+    if !is_expression {
+        return Ok(());
+    }
+    let escapes = text.split('\\').skip(1).filter_map(|rest| rest.chars().next());
+    let mut letters = escapes.filter(char::is_ascii_alphanumeric);
+    if text.contains("(?") || letters.any(|letter| !"wWsSbB".contains(letter)) {
+        return refused("git reads POSIX expressions, as [0-9] for \\d, and no '(?'");
+    }
+    match LineQuery::parse(text, Reading::Expression, Case::Sensitive) {
+        Ok(_) => Ok(()),
+        Err(why) => refused(&why),
+    }
+}
+
+/// Keeps the commits by which a text came or went in a file that is shown: the others would tell the text of a hidden
+/// one, letter by letter.
+fn shown_of_text(
+    session: &Session,
+    text: &TextChange<'_>,
+    commits: Vec<LoggedCommit>,
+) -> Result<Vec<LoggedCommit>> {
+    let mut shown = Vec::new();
+    for commit in commits {
+        session.world.interrupt.check()?;
+        let mut git = session.repo.reading_git(&session.world);
+        git.args(["show", "--format=", "--first-parent", "--name-only", "-z", "--no-renames"]);
+        git.arg("--no-show-signature").arg(format!("-S{}", text.text));
+        git.args(text.is_expression.then_some("--pickaxe-regex"));
+        git.args([&*commit.commit, "--"]);
+        git.args(text.path.as_ref().map(|path| path.as_pathspec(ONLY))).limit_time(TIMEOUT);
+        let output = git.run_checked("list the files of a commit")?;
+        let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let paths: Vec<_> = names.map(RepoPath::new).collect();
+        let id = session.repo.resolve_commit(&commit.commit)?;
+        if hidden_of(session, id, &paths)?.len() < paths.len() {
+            shown.push(commit);
+        }
+    }
+    Ok(shown)
+}
+
+/// A text that came or went.
+struct TextChange<'a> {
+    text: &'a str,
+    is_expression: bool,
+    path: Option<RepoPath>,
+}
+
+fn request_of(request: &HistoryRequest) -> TextChange<'_> {
+    TextChange {
+        text: request.text.as_deref().unwrap_or_default(),
+        is_expression: request.is_expression,
+        path: request.path.as_deref().map(typed_path).filter(|path| !path.as_bytes().is_empty()),
+    }
 }
 
 /// Reads `FIRST-LAST` or one number.
@@ -143,9 +221,6 @@ fn message_of(session: &Session, commit: Oid) -> Result<String> {
     git.args(["log", "-1", "--format=%B", "--encoding=UTF-8", "--no-show-signature"]);
     git.arg(commit.to_string()).limit_time(TIMEOUT);
     let output = git.run_checked("read the message of a commit")?;
-    if contains_secret(&output) {
-        return Err(hidden(&RepoPath::from(&*commit.to_string())));
-    }
     Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
 }
 
@@ -155,9 +230,30 @@ fn hidden_among(session: &Session, commit: Oid) -> Result<Vec<RepoPath>> {
     git.args(["show", "--format=", "--first-parent", "--name-only", "-z", "--no-renames"]);
     git.args(["--no-show-signature", &commit.to_string(), "--"]).limit_time(TIMEOUT);
     let output = git.run_checked("list the files of a commit")?;
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    hidden_of(session, commit, &names.map(RepoPath::new).collect::<Vec<_>>())
+}
+
+/// Returns the hidden ones of the files that a commit changes: by their names, or by a key or a token in them, before or
+/// after it. A hunk does not show that it is inside of a key.
+fn hidden_of(session: &Session, commit: Oid, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
+    let objects = session.repo.objects();
+    let parent = session.repo.resolve_commit(&format!("{commit}^")).ok();
+    let sides = [Some(commit), parent].into_iter().flatten();
+    let trees = sides.map(|commit| objects.tree_of(commit)).collect::<Result<Vec<_>>>()?;
+    let has_secret = |path: &RepoPath| {
+        trees.iter().any(|tree| {
+            let entry = objects.at(*tree, path).ok().flatten().filter(|entry| entry.is_file());
+            let small = entry
+                .filter(|entry| objects.size(entry.id).is_some_and(|size| size <= MAX_SEARCHED));
+            small.is_some_and(|entry| {
+                objects.blob(entry.id).is_ok_and(|bytes| contains_secret(&bytes))
+            })
+        })
+    };
     let mut names = HiddenFiles::of(&session.world.interrupt, session.repo.workdir());
-    let paths = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    let hidden =
-        paths.map(RepoPath::new).filter(|path| names.hides(path) || is_named_as_secret(path));
-    Ok(hidden.collect())
+    let hidden = paths
+        .iter()
+        .filter(|path| names.hides(path) || is_named_as_secret(path) || has_secret(path));
+    Ok(hidden.cloned().collect())
 }

@@ -29,7 +29,7 @@ pub struct FileLines {
     pub last_line: usize,
     /// How many lines the file has.
     pub lines: usize,
-    /// Whether `content` ends before the last line that was wanted.
+    /// Whether `content` ends before the last line that was wanted, or in the middle of a line of over 1 MiB.
     pub truncated: bool,
     /// The lines.
     pub content: String,
@@ -80,7 +80,7 @@ pub fn read(session: &Session, wanted: &[String], revision: Option<&str>) -> Res
         match read_one(state.world, &content, typed, left) {
             Ok(file) => {
                 left = if file.truncated { 0 } else { left.saturating_sub(file.content.len()) };
-                if file.truncated {
+                if file.truncated && file.last_line < file.lines {
                     next = Some(format!("{}:{}-", file.path, file.last_line + 1));
                 }
                 files.push(file);

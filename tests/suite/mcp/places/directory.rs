@@ -212,12 +212,40 @@ fn nothing_that_only_the_clone_has_is_run() {
             None => fs::remove_file(ada.path(file)).unwrap(),
         }
     }
+    // Another git directory behind it has other hooks and settings.
+    let copied = ada.process("cp").args(["-a", ".git", "elsewhere"]).status();
+    assert!(copied.unwrap().success());
+    ada.write(".git/commondir", "../elsewhere\n");
+    let led = client.failed("get_repo_state", &at(&ada.root, json!({})));
+    assert_eq!(led["code"], "agent-config-refused", "{led:#}");
+    ada.remove(".git/commondir");
+    fs::remove_dir_all(ada.path("elsewhere")).unwrap();
     assert!(!ada.path("evil").exists());
     client.done("checkpoint_state", &at(&ada.root, label("sound again")));
     // What changes in the checkout is renewed in the clone.
     sandbox.git(&["config", "core.autocrlf", "input"]);
     client.done("get_repo_state", &at(&ada.root, json!({})));
     assert_eq!(ada.git(&["config", "core.autocrlf"]).trim(), "input");
+}
+
+#[test]
+fn a_clone_cannot_pass_for_one_that_the_server_has_made() {
+    let sandbox = Sandbox::new();
+    let (ada, bob) = (clone_of(&sandbox, "ada"), clone_of(&sandbox, "bob"));
+    let mut client = Client::new(&ada);
+    let made = client.done("new_agent", &json!({ "name": "eve" }));
+    let record = bob.read(".git/colony/membership.json");
+    let mut forged: Value = serde_json::from_str(&record).unwrap();
+    forged["id"] = made["clone"].clone();
+    bob.write(".git/colony/membership.json", forged.to_string());
+    let refused = client.failed("checkpoint_state", &at(&bob.root, label("x")));
+    assert_eq!(refused["code"], "path-outside", "{refused:#}");
+    // What it has made is checked as every other clone.
+    let eve = sandbox.at(PathBuf::from(made["path"].as_str().unwrap()));
+    client.done("checkpoint_state", &at(&eve.root, label("sound")));
+    eve.git(&["config", "core.fsmonitor", "true"]);
+    let refused = client.failed("checkpoint_state", &at(&eve.root, label("x")));
+    assert_eq!(refused["code"], "agent-config-refused", "{refused:#}");
 }
 
 #[test]
