@@ -165,6 +165,7 @@ impl Env {
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             timeout: None,
+            filters: Arc::from(""),
             changes: Changes::default(),
             warned: Warned::default(),
             process: Some(std::process::id()),

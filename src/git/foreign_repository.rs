@@ -90,14 +90,21 @@ impl Repo {
         let common_dir = places.common_dir.clone();
         let mut repo = Repo::at(inner, places, writes, &world.interrupt)?;
         repo.stand_in = Some(Arc::new(StandIn { common_dir, config, made: OnceLock::new() }));
+        // Without them a secret would be stored as it is on disk, and not as git stores it.
+        if !world.filters.is_empty() {
+            repo.adopt_text(&world.filters)?;
+        }
         Ok(repo)
     }
 
     /// Lets a foreign repository use values that the user's own repository or hub has.
     pub fn adopt(&mut self, entries: &[ConfigEntry]) -> Result<()> {
-        let text: String = entries.iter().map(ConfigEntry::line).collect();
+        self.adopt_text(&entries.iter().map(ConfigEntry::line).collect::<String>())
+    }
+
+    fn adopt_text(&mut self, text: &str) -> Result<()> {
         let mut config = self.inner.config_snapshot_mut();
-        append(&mut config, &text)?;
+        append(&mut config, text)?;
         config.commit().or_code(Code::RepositoryBroken, || CANNOT)?;
         if let Some(stand_in) = self.stand_in.take() {
             self.stand_in = Some(Arc::new(StandIn {

@@ -49,6 +49,8 @@ pub struct World {
     pub interrupt: Interrupt,
     /// How long to wait for other processes at most; `None` means as long as they need.
     pub timeout: Option<Duration>,
+    /// The filters of the user's own checkout, as the text of a configuration: its clones use them, whoever looks in.
+    pub filters: Arc<str>,
     /// What this run has changed.
     pub changes: Changes,
     /// What this run has warned of.
@@ -196,13 +198,10 @@ impl World {
         let root = root.to_string_lossy();
         Err(Error::new(
             Code::OtherRepository,
-            format!("{variable} names '{root}', another repository than the one the command was started in"),
+            format!("{variable} names '{root}', another repository"),
         )
         .detail("root", &*root)
-        .hint(format!(
-            "unset {variable}   # or name that repository: git colony -C {} ...",
-            shell_word(&root)
-        )))
+        .hint(format!("unset {variable}   # or: git colony -C {} ...", shell_word(&root))))
     }
 
     /// Makes `path` absolute from the working directory.

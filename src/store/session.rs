@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::git::identity::{CommitRole, Identity};
+use crate::git::inherited;
 use crate::git::object::{Signatures, commit_message};
 use crate::git::{Checkout, ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
@@ -51,6 +52,10 @@ impl Session {
         let membership = Membership::find(&repo)?;
         let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
         settings.agent = settings.agent.or(of_clone);
+        let is_users = membership.as_ref().is_none_or(|member| member.role == Role::Desk);
+        if is_users && !repo.is_foreign() {
+            world.filters = inherited::filters_of(&world, &repo).into();
+        }
         Ok(Session { world, repo, settings, membership })
     }
 

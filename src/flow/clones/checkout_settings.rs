@@ -38,9 +38,13 @@ fn note_refused(world: &World, verb: &str, refused: &[PathBuf]) {
 pub(in crate::flow) fn forward_hooks(
     checkout: &Session,
     inside: &Session,
+    uses_lfs: bool,
 ) -> Result<Option<String>> {
     let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
     note_refused(&checkout.world, "run", &hooks.refused);
+    if uses_lfs {
+        hooks.replace_git_lfs(inside)?;
+    }
     hooks.forward(inside)?;
     Ok(hooks.describe())
 }

@@ -218,7 +218,7 @@ pub(in crate::flow) fn set_up(
 ) -> Result<()> {
     let inside = staged.session(world)?;
     if let Some(checkout) = checkout {
-        setup.extend(checkout_settings::forward_hooks(checkout, &inside)?);
+        setup.extend(checkout_settings::forward_hooks(checkout, &inside, staged.uses_lfs)?);
     }
     hooks::install::run(&inside, Act::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());

@@ -69,7 +69,7 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         log.steps(Kind::Undo).into_iter().map(|entry| origin_of(&log, &entry.record)).collect();
     let Some(oldest) = stack.iter().rposition(|record| is_own(record)) else {
         let id = known.id.as_str();
-        let message = format!("the session {id} has no operation that undo could undo");
+        let message = format!("no operation of session '{id}' can be undone");
         return Err(Error::new(Code::NothingToUndo, message)
             .unchanged()
             .hint(format!("git colony session show {id}")));

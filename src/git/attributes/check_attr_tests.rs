@@ -155,6 +155,7 @@ impl Place {
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             timeout: None,
+            filters: "".into(),
             changes: Changes::default(),
             warned: Warned::default(),
             process: None,

@@ -33,6 +33,17 @@ pub(super) fn read(
     signing: Signing,
     sources: &mut Sources,
 ) -> String {
+    let entries = read_entries(world, checkout, signing, sources);
+    let text: String = entries.values().map(ConfigEntry::line).collect();
+    text + &signing_lines(signing)
+}
+
+fn read_entries(
+    world: &World,
+    checkout: &Repo,
+    signing: Signing,
+    sources: &mut Sources,
+) -> Entries {
     let mut entries = BTreeMap::new();
     let mut filters = BTreeMap::new();
     sources.note(&checkout.common_dir().join("config"));
@@ -63,8 +74,22 @@ pub(super) fn read(
             insert(&mut entries, Key::of_filter(&filter, "required"), "true");
         }
     }
-    let text: String = entries.values().map(ConfigEntry::line).collect();
-    text + &signing_lines(signing)
+    entries
+}
+
+/// Returns the filters of a checkout, except git-lfs, as a clone of it has them.
+pub fn filters_of(world: &World, checkout: &Repo) -> String {
+    let snapshot = checkout.inner.config_snapshot();
+    let is_own = |source| matches!(source, Source::Local | Source::Worktree);
+    let has_some = snapshot
+        .sections()
+        .any(|section| is_own(section.meta().source) && name_of_filter(&section).is_some());
+    if !has_some {
+        return String::new();
+    }
+    let entries = read_entries(world, checkout, Signing::Off, &mut Sources::default());
+    let filters = entries.iter().filter(|(key, _)| key.section == "filter");
+    filters.map(|(_, entry)| entry.line()).collect()
 }
 
 /// Returns the settings that keep a clone from signing.

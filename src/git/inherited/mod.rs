@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::git::Repo;
 use crate::model::World;
 
-pub use configuration::Signing;
+pub use configuration::{Signing, filters_of};
 pub use copied_lines::{CopiedFile, end_of_copied_lines, with_copied_lines};
 pub use own_settings::running_setting;
 use owned_file::Sources;

@@ -74,7 +74,7 @@ impl RefName {
         };
         let begin = String::from_utf8_lossy(long.get(..SHOWN_OF_PART).unwrap_or(long));
         let message = format!(
-            "'{begin}...' has {} bytes: a name of a branch, tag or other ref has at most {MAX_PART} between two slashes",
+            "'{begin}...' has {} bytes: a part of the name of a ref has at most {MAX_PART}",
             long.len()
         );
         Err(Error::new(Code::InvalidValue, message).unchanged().hint("use a shorter name"))

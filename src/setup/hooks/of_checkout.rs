@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::git::inherited::is_own;
-use crate::model::{Result, World};
+use crate::model::{Error, Result, World};
 use crate::store::Session;
 
 use super::action::Action;
@@ -98,6 +98,20 @@ impl CheckoutHooks {
             scripts.extend(own.map(|hook| hook.bytes));
         }
         scripts
+    }
+
+    /// Removes the scripts of git-lfs that a new clone has in the place of ours where the checkout has a hook: the place
+    /// beside ours is for that one, and ours run git-lfs.
+    pub fn replace_git_lfs(&self, inside: &Session) -> Result<()> {
+        let own = inside.repo.common_dir().join("hooks");
+        let named = self.found.iter().filter(|(name, _)| HookName::parse(name).is_some());
+        for path in named.map(|(name, _)| own.join(name)) {
+            if FoundHook::content_at(&path) == Some(Content::GitLfs) {
+                std::fs::remove_file(&path)
+                    .map_err(|e| Error::io(format!("cannot replace '{}'", path.display()), e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the scripts that a clone lacks, before our own hooks are installed there; returns `true` if it wrote any.

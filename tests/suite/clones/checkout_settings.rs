@@ -331,3 +331,66 @@ fn a_sparse_checkout_has_sparse_clones() {
     let made = desk.run(&["agents", "new", "eve"]);
     assert!(made.stderr.contains("has patterns, not directories"), "{}", made.stderr);
 }
+
+#[test]
+fn a_removed_clone_keeps_filtered_files_as_git_stores_them() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "filter.secret.clean", "tr a-z n-za-m"]);
+    sandbox.git(&["config", "filter.secret.smudge", "tr n-za-m a-z"]);
+    sandbox.write(".gitattributes", "secrets/** filter=secret\n");
+    sandbox.write("secrets/one", "first words\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "secret"]);
+    let made = sandbox.json(&["agents", "new", "ada"]);
+    let clone = sandbox.at(made["path"].as_str().unwrap().into());
+    clone.write("secrets/one", "plain words\n");
+    clone.write("secrets/two", "new words\n");
+    let removed = sandbox.json(&["agents", "remove", "ada"]);
+    assert_eq!(removed["ok"], true, "{removed:#}");
+    // Nowhere in the hub is a text as it is on disk.
+    let hub = sandbox.at(made["hub"].as_str().unwrap().into());
+    let kept = hub.git(&["for-each-ref", "--format=%(refname)", "refs/colony/kept"]);
+    let state = kept.lines().find(|name| name.ends_with("/uncommitted")).expect(&kept);
+    for (path, stored) in [("secrets/one", "cynva jbeqf"), ("secrets/two", "arj jbeqf")] {
+        assert_eq!(hub.git(&["show", &format!("{state}:{path}")]), stored);
+    }
+    let restored = sandbox.json(&["agents", "restore", "ada"]);
+    assert_eq!(restored["ok"], true, "{restored:#}");
+    let again = sandbox.at(restored["path"].as_str().unwrap().into());
+    assert_eq!(again.read("secrets/one"), "plain words\n");
+    assert_eq!(again.read("secrets/two"), "new words\n");
+    assert_eq!(again.git(&["status", "--short"]), " M secrets/one\n?? secrets/two");
+}
+
+#[test]
+fn a_clone_with_large_files_has_our_hooks_and_those_of_its_project() {
+    let sandbox = Sandbox::new();
+    let upstream = sandbox.outside().join("upstream.git");
+    sandbox.git(&["init", "-q", "--bare", upstream.to_str().unwrap()]);
+    sandbox.git(&["remote", "add", "origin", upstream.to_str().unwrap()]);
+    sandbox.git(&["lfs", "install", "--local"]);
+    sandbox.git(&["lfs", "track", "*.bin"]);
+    sandbox.write("large.bin", "data\n");
+    for name in ["pre-push", "post-checkout", "post-commit", "post-merge"] {
+        let hook = format!(".git/hooks/{name}");
+        sandbox.write(&hook, format!("#!/bin/sh\necho {name} >>\"$RAN\"\n"));
+        sandbox.set_mode(&hook, 0o755);
+    }
+    let ran = sandbox.outside().join("ran");
+    let desk = sandbox.with("RAN", &ran);
+    desk.git(&["add", "."]);
+    desk.git(&["commit", "-qm", "large"]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let clone = desk.at(made["path"].as_str().unwrap().into());
+    assert_eq!(clone.read("large.bin"), "data\n");
+    std::fs::write(&ran, "").unwrap();
+    clone.write("new.bin", "more\n");
+    clone.git(&["add", "."]);
+    clone.git(&["commit", "-qm", "more"]);
+    let said = clone.with_program().git_output(&["push", "origin", "HEAD:main"]);
+    let told = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(!said.status.success() && told.contains("no person has allowed"), "{told}");
+    assert!(std::fs::read_to_string(&ran).unwrap().contains("post-commit"), "{told}");
+    let state = clone.json(&["hooks"]);
+    assert!(!state.to_string().contains("replaced"), "{state:#}");
+}

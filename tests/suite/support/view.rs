@@ -392,6 +392,7 @@ impl View {
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             timeout: None,
+            filters: "".into(),
             changes: Changes::default(),
             warned: Warned::default(),
             process: None,

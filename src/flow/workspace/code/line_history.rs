@@ -11,6 +11,7 @@ use crate::flow::workspace::git_tools::{ONLY, WITHOUT};
 use crate::flow::workspace::query::query_log::{Changes, LogFilter, LoggedCommit, log};
 use crate::flow::workspace::secret_diffs;
 use crate::git::Oid;
+use crate::git::object::TreeEntry;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::text::line_query::{Case, LineQuery, Reading};
@@ -243,7 +244,7 @@ fn hidden_of(session: &Session, commit: Oid, paths: &[RepoPath]) -> Result<Vec<R
     let trees = sides.map(|commit| objects.tree_of(commit)).collect::<Result<Vec<_>>>()?;
     let has_secret = |path: &RepoPath| {
         trees.iter().any(|tree| {
-            let entry = objects.at(*tree, path).ok().flatten().filter(|entry| entry.is_file());
+            let entry = objects.at(*tree, path).ok().flatten().filter(TreeEntry::is_file);
             let small = entry
                 .filter(|entry| objects.size(entry.id).is_some_and(|size| size <= MAX_SEARCHED));
             small.is_some_and(|entry| {
