@@ -363,7 +363,7 @@ fn a_removed_clone_keeps_filtered_files_as_git_stores_them() {
 }
 
 #[test]
-fn a_clone_with_large_files_has_our_hooks_and_those_of_its_project() {
+fn a_clone_with_large_files_has_our_hooks_and_the_projects() {
     let sandbox = Sandbox::new();
     let upstream = sandbox.outside().join("upstream.git");
     sandbox.git(&["init", "-q", "--bare", upstream.to_str().unwrap()]);
