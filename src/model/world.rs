@@ -49,7 +49,7 @@ pub struct World {
     pub interrupt: Interrupt,
     /// How long to wait for other processes at most; `None` means as long as they need.
     pub timeout: Option<Duration>,
-    /// The filters of the user's own checkout, as the text of a configuration: commands that look into its clones use them.
+    /// The filters of the user's own checkout, as configuration: commands that look into its clones use them.
     pub filters: Arc<str>,
     /// What this run has changed.
     pub changes: Changes,
