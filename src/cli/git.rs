@@ -82,18 +82,12 @@ struct From {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let args = match args.command {
-        GitCommand::Find(args) => return git_code::find(face, args),
-        GitCommand::Read(args) => return git_code::read(face, &args),
-        GitCommand::History(args) => return git_code::history(face, args),
-        command => Args { command },
-    };
     let (world, checkout) = face.checkout()?;
     let below = |path: PathBuf| typed_path::below(&world, &checkout.root, &path);
     let (question, from) = match args.command {
-        GitCommand::Find(_) | GitCommand::Read(_) | GitCommand::History(_) => {
-            return Ok(Outcome::Yes);
-        }
+        GitCommand::Find(args) => return git_code::find(face, args),
+        GitCommand::Read(args) => return git_code::read(face, &args),
+        GitCommand::History(args) => return git_code::history(face, args),
         GitCommand::Log(args) => {
             let report = git_tools::git_log(&world, &checkout, args.max_commits)?;
             return face.answer(&report);
