@@ -28,8 +28,8 @@ pub fn line_of(pid: u32) -> Vec<Process> {
 }
 
 /// Returns the process above which nothing shows who started it: one that process 1, or the service manager of the
-/// user, has adopted, or that has a session of its own below them without a terminal. `None` where the one who
-/// started it is among [`line_of`].
+/// user, has adopted, or that runs below them without a terminal. `None` where the one who started it is among
+/// [`line_of`].
 pub fn detached(pid: u32) -> Option<Process> {
     detached_above(pid, find)
 }
@@ -42,8 +42,10 @@ fn detached_above(pid: u32, find: impl Fn(u32) -> Option<Process>) -> Option<Pro
             let is_service = process.terminal.is_none() && parent.adopts();
             return is_service.then_some(process);
         }
-        // A process begins in the session of the one that started it.
-        if parent.session != process.session {
+        // A process begins in the session of the one that started it. Where all of a system are in one, as in many
+        // containers, it shows nothing.
+        let is_adopted = process.terminal.is_none() && parent.adopts();
+        if is_adopted || parent.session != process.session {
             return Some(process);
         }
         process = parent;
@@ -177,6 +179,14 @@ mod tests {
         let detached = |pid| detached_above(pid, find_in(&rows)).map(|process| process.pid);
         assert_eq!((detached(50), detached(60), detached(61)), (Some(50), Some(60), Some(60)));
         assert_eq!((detached(40), detached(71), detached(80)), (None, None, None));
+        // All in the session of process 1, or in none that is visible from here.
+        for session in [0, 1] {
+            let rows = [(1, 0, session, NONE), (5, 1, session, NONE), (6, 5, session, NONE)];
+            assert_eq!(detached_above(6, find_in(&rows)).map(|process| process.pid), Some(5));
+            // With a terminal, process 1 is the shell of a person.
+            let rows = [(1, 0, session, 3), (5, 1, session, 3), (6, 5, session, 3)];
+            assert_eq!(detached_above(6, find_in(&rows)), None);
+        }
     }
 
     #[test]
