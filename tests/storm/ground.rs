@@ -72,6 +72,10 @@ impl Ground {
         let remote = ground.path().join("remote.git");
         let remote = remote.to_str().expect("our names are UTF-8");
         git(&["init", "-q", "--bare", "--initial-branch=main", remote]);
+        // No kill of a command here reaches the server of a remote, and its maintenance.
+        for name in ["gc.auto", "maintenance.auto", "receive.autogc"] {
+            git(&["-C", remote, "config", name, "0"]);
+        }
         git(&["remote", "add", "origin", &format!("file://{remote}")]);
         // A person consents: later on this tree of processes works in a clone of an agent.
         ground.require_colony(Place::Checkout, &["sync", "--push"]);

@@ -49,6 +49,8 @@ const BROKEN: [&str; 7] = [
 
 const STATUS: &[&str] = &["status", "--porcelain"];
 const FSCK: &[&str] = &["fsck", "--strict", "--no-dangling"];
+/// A server of git that is killed while it takes a push leaves folders without their files, which no ref holds.
+const FSCK_OF_REFS: &[&str] = &["fsck", "--connectivity-only", "--no-dangling"];
 
 /// Has git look at every worktree and every repository.
 pub(crate) fn check_all(ground: &Ground) -> Result<(), String> {
@@ -58,7 +60,7 @@ pub(crate) fn check_all(ground: &Ground) -> Result<(), String> {
     for (_, git_dir) in ground.repositories() {
         ground.git(&git_dir, FSCK)?;
     }
-    ground.git(&ground.remote(), FSCK).map(drop)
+    ground.git(&ground.remote(), FSCK_OF_REFS).map(drop)
 }
 
 impl Verdict {

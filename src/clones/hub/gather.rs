@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::clones::hub::joining;
 use crate::git::lfs::lfs_objects::LfsObjects;
-use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::git::object::transfer::{Linked, Whole, link_objects, send_pack};
 use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::Result;
@@ -39,7 +39,12 @@ fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usiz
         }
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
         let (from, to) = (hub.store.object_store(), session.repo.object_store());
-        if link_objects(&from, &to, &tips)? == Linked::NotAll {
+        let all = || {
+            let refs = session.repo.refs_below("refs/")?;
+            Ok(refs.into_iter().map(|found| found.id).collect())
+        };
+        let near = changes.iter().filter_map(|change| change.old).collect();
+        if link_objects(&from, &to, &tips, &Whole { near, all: &all })? == Linked::NotAll {
             let own = hub.store.refs_below(&member.published_below())?;
             let copies = changes.iter().filter_map(|change| change.old);
             let mut known: Vec<Oid> = own.iter().map(|found| found.id).chain(copies).collect();

@@ -10,6 +10,7 @@ use crate::git::{BareRepo, RefChange, RefName, Repo, process};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
+use crate::store::refs::ref_names;
 
 use super::REMOTE_CHECKPOINTS;
 use super::locate::origin_of;
@@ -45,6 +46,15 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     let url = origin_of(session)?.map(|url| url.in_full());
     let store = configure(new, url.as_deref())?;
     let mut changes = gone(&store)?;
+    // What is below the branches is whole; whatever else was copied need not be.
+    let branches = changes.iter().filter_map(|change| Some((change.name.short(), change.old?)));
+    let made_from = branches.map(|(branch, id)| RefChange {
+        name: RefName::from(format!("{}{branch}", ref_names::MADE_FROM).as_str()),
+        old: None,
+        new: Some(id),
+    });
+    let made_from: Vec<_> = made_from.collect();
+    changes.extend(made_from);
     let known = remote.into_iter().filter(|found| store.has(found.id));
     changes.extend(known.map(|found| RefChange {
         name: found.name,

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::clones::removal::removal_steps;
+use crate::git::object::transfer::{Linked, Whole, link_objects, send_pack};
 use crate::git::refs::FoundRef;
 use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
@@ -39,7 +40,7 @@ pub fn publish(session: &Session) -> Result<usize> {
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
     // A user's checkout needs no hub: it may have been removed with its last clone.
     let needs_none = member.role == Role::Desk && !member.hub.is_dir();
-    if member.role == Role::Reader || needs_none {
+    if member.role == Role::Reader || needs_none || removal_steps::has_left(repo.workdir()) {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;
@@ -216,15 +217,25 @@ pub(in crate::clones) fn copy_objects(
 ) -> Result<()> {
     let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
     let (from, to) = (repo.object_store(), hub.store.object_store());
-    if link_objects(&from, &to, &tips)? == Linked::All {
+    let all = || Ok(hub.store.refs_below("refs/")?.into_iter().map(|found| found.id).collect());
+    let near = near(hub, changes)?;
+    if link_objects(&from, &to, &tips, &Whole { near, all: &all })? == Linked::All {
         return Ok(());
     }
-    let mut known: Vec<Oid> =
-        hub.store.refs_below("refs/")?.into_iter().map(|found| found.id).collect();
+    let mut known: Vec<Oid> = all()?;
     known.sort_unstable();
     known.dedup();
     known.retain(|id| repo.object_size(*id).is_some());
     send_pack(repo.git(world), hub.store.git(world), &tips, &known)
+}
+
+/// Returns what the changes probably grew from: the refs that move, what the remote has, and what the hub was made from.
+fn near(hub: &Hub, changes: &[RefChange]) -> Result<Vec<Oid>> {
+    let mut near: Vec<Oid> = changes.iter().filter_map(|change| change.old).collect();
+    for prefix in ["refs/remotes/", ref_names::MADE_FROM] {
+        near.extend(hub.store.refs_below(prefix)?.into_iter().map(|found| found.id));
+    }
+    Ok(near)
 }
 
 /// Hard-links the large files of this repository into the hub.

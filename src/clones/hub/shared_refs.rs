@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::git::object::transfer::{Linked, Whole, link_objects, send_pack};
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::Result;
 use crate::store::Session;
@@ -29,14 +29,14 @@ pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
 /// Copies objects of the hub into a clone.
 pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
-    let missing: Vec<Oid> =
-        tips.iter().copied().filter(|id| repo.object_size(*id).is_none()).collect();
-    if missing.is_empty() {
+    if tips.is_empty() {
         return Ok(());
     }
     let (from, to) = (hub.store.object_store(), repo.object_store());
-    if link_objects(&from, &to, &missing)? == Linked::NotAll {
-        send_pack(hub.store.git(world), repo.git(world), &missing, &[])?;
+    let all = || Ok(repo.refs_below("refs/")?.into_iter().map(|found| found.id).collect());
+    let near = repo.refs_below("refs/colony/")?.into_iter().map(|found| found.id).collect();
+    if link_objects(&from, &to, tips, &Whole { near, all: &all })? == Linked::NotAll {
+        send_pack(hub.store.git(world), repo.git(world), tips, &[])?;
     }
     Ok(())
 }

@@ -59,6 +59,8 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
         .collect();
     let damaged = damaged::clones(root, Some(hub.store.path()));
     standing.extend(damaged.iter().filter_map(DamagedClone::published_below));
+    // Its removal keeps what it published late, together with the rest of it.
+    standing.extend(removal_steps::published_by_left(root, hub.store.path()));
     let published = hub.store.refs_below(ref_names::PUBLISHED_AGENTS)?;
     let mut orphans: Vec<(String, String)> = published
         .iter()

@@ -21,7 +21,7 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
-use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::shared_root::{LEFT, SharedRoot};
 use crate::store::lease::processes::{self, Process};
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
@@ -261,6 +261,20 @@ impl Leaving {
         atomic::rename(&away, &self.folder)?;
         Ok(deleted)
     }
+}
+
+/// Returns `true` for a clone that has left its path: its work is kept with its removal, and its old name belongs to
+/// the next clone.
+pub fn has_left(clone: &Path) -> bool {
+    let above = clone.parent().and_then(Path::file_name);
+    let is_aside = above.is_some_and(|name| LEFT.iter().any(|left| name == *left));
+    is_aside && note_in(clone).exists()
+}
+
+/// Returns the prefixes that clones of a hub published to before they left their paths.
+pub(in crate::clones) fn published_by_left(root: &SharedRoot, hub: &Path) -> Vec<String> {
+    let own = git_directories(root).into_iter().filter(|(_, member)| member.hub == hub);
+    own.map(|(_, member)| member.published_below()).collect()
 }
 
 /// Lists the hubs that clones being removed still borrow from, or keep work in.

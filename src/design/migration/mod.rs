@@ -173,7 +173,9 @@ fn copy_objects(session: &Session, operation: &Operation<'_>, request: &Request<
 /// Brings the commits `new` with their histories into this repository, which has `known`.
 fn link_history(session: &Session, imported: &Imported, new: &[Oid], known: &[Oid]) -> Result<()> {
     let (from, repo) = (&imported.repository, &session.repo);
-    let linked = transfer::link_objects(&from.object_store(), &repo.object_store(), new)?;
+    let whole = transfer::Whole { near: known.to_vec(), all: &|| Ok(known.to_vec()) };
+    let (source, target) = (from.object_store(), repo.object_store());
+    let linked = transfer::link_objects(&source, &target, new, &whole)?;
     if linked == Linked::NotAll {
         let (source, target) = (from.git(&session.world), repo.git(&session.world));
         transfer::send_pack(source, target, new, known)?;

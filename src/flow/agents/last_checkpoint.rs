@@ -81,6 +81,10 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             let reason = format!("'{}' (process {}) still uses it", user.command, user.pid);
             return left(&leaving, reason, Some(user.pid));
         }
+        // What it has recorded until it ended is in no file of the working tree.
+        let repo = Repo::open_foreign(world, &leaving.folder, ObjectWrites::Durable)?;
+        leaving.keep_again(world, &repo)?;
+        leaving.unpublish(world, root)?;
         let path = leaving.folder.clone();
         return Ok(match leaving.delete(world, root, since)? {
             Deleted::All => None,

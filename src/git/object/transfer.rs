@@ -1,13 +1,16 @@
 //! Copies objects between repositories on the same file system by hard links.
 //!
-//! The objects below an object are linked before it, so that at every moment the other repository
-//! is complete: if it has an object, it has everything below it.
+//! The objects below an object are linked before it. That an object is in the other repository shows nothing of those
+//! below it: a fetch or a push that was killed leaves commits without their files, and a copy of a repository takes
+//! them along. So only what a ref of the other one holds counts as whole, as for git; the rest is compared object
+//! by object.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use gix::objs::Exists as _;
+use gix::objs::tree::EntryKind;
 
 use crate::git::{BareRepo, Oid, Repo, process};
 use crate::model::{Code, Error, Result, ResultExt as _};
@@ -46,6 +49,12 @@ impl ObjectStore {
         self.repo.objects.exists(&id)
     }
 
+    /// Returns the commits that ids name, as far as they are here.
+    fn commits(&self, ids: &[Oid]) -> Vec<gix::ObjectId> {
+        let objects = ids.iter().filter_map(|id| self.repo.try_find_object(id.0).ok()?);
+        objects.filter_map(|object| Some(object.peel_to_commit().ok()?.id)).collect()
+    }
+
     fn loose(&self, id: gix::ObjectId) -> PathBuf {
         let hex = id.to_string();
         let (folder, file) = hex.split_at(2);
@@ -62,15 +71,56 @@ pub enum Linked {
     NotAll,
 }
 
+/// The ids in the other store that are whole there: those of its refs.
+pub struct Whole<'a> {
+    /// Those that the tips probably grew from.
+    pub near: Vec<Oid>,
+    /// Lists all of them; read only where many commits are above the near ones.
+    pub all: &'a dyn Fn() -> Result<Vec<Oid>>,
+}
+
 /// Links `tips` and everything below them into the other store.
-pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Result<Linked> {
-    let mut transfer = Transfer { from, to, linked: HashSet::new() };
+pub fn link_objects(
+    from: &ObjectStore,
+    to: &ObjectStore,
+    tips: &[Oid],
+    whole: &Whole<'_>,
+) -> Result<Linked> {
+    let new = new_commits(from, tips, whole)?;
+    let mut transfer = Transfer { from, to, new, done: HashSet::new() };
     for tip in tips {
         if transfer.history(tip.0)? == Linked::NotAll {
             return Ok(Linked::NotAll);
         }
     }
     Ok(Linked::All)
+}
+
+/// Returns the commits of `tips` that no ref of the other store holds.
+fn new_commits(
+    from: &ObjectStore,
+    tips: &[Oid],
+    whole: &Whole<'_>,
+) -> Result<HashSet<gix::ObjectId>> {
+    let tips = from.commits(tips);
+    let near = walk(from, &tips, from.commits(&whole.near), FEW + 1)?;
+    if near.len() <= FEW {
+        return Ok(near);
+    }
+    walk(from, &tips, from.commits(&(whole.all)()?), usize::MAX)
+}
+
+fn walk(
+    from: &ObjectStore,
+    tips: &[gix::ObjectId],
+    hidden: Vec<gix::ObjectId>,
+    limit: usize,
+) -> Result<HashSet<gix::ObjectId>> {
+    let cannot = || "cannot walk the history";
+    let walk = from.repo.rev_walk(tips.iter().copied()).with_hidden(hidden).all();
+    let walk = walk.or_code(Code::ObjectMissing, cannot)?;
+    let ids = walk.take(limit).map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id));
+    ids.collect()
 }
 
 /// Has git copy what `tips` need and `known` does not have: one repository makes a pack and the
@@ -92,38 +142,51 @@ pub fn send_pack(
     to.input(pack).run_checked("take in objects").map(drop)
 }
 
+/// So many commits are walked before all refs of the other store are read.
+const FEW: usize = 64;
+
 struct Transfer<'a> {
     from: &'a ObjectStore,
     to: &'a ObjectStore,
-    linked: HashSet<gix::ObjectId>,
+    /// The commits that no ref of the other store holds.
+    new: HashSet<gix::ObjectId>,
+    /// What is whole in the other store by now.
+    done: HashSet<gix::ObjectId>,
 }
 
 impl Transfer<'_> {
-    fn is_there(&self, id: gix::ObjectId) -> bool {
-        self.linked.contains(&id) || self.to.has(id)
-    }
-
     /// Links commits and tags, oldest first, without recursion: histories are long.
     fn history(&mut self, tip: gix::ObjectId) -> Result<Linked> {
         let mut open = vec![tip];
         while let Some(&id) = open.last() {
-            if self.is_there(id) {
+            if self.done.contains(&id) {
                 open.pop();
                 continue;
             }
-            let (parents, tree) = self.look(id)?;
+            let (above, tree) = self.look(id)?;
             let before = open.len();
-            open.extend(parents.into_iter().filter(|id| !self.is_there(*id)));
+            let is_next = |id: &gix::ObjectId| !self.done.contains(id) && self.is_new(*id);
+            open.extend(above.iter().copied().filter(is_next));
             if open.len() > before {
                 continue;
             }
-            let below = tree.map_or(Ok(Linked::All), |tree| self.tree(tree))?;
+            let known = above.iter().filter_map(|id| self.look(*id).ok()?.1).collect();
+            let below = tree.map_or(Ok(Linked::All), |tree| self.tree(tree, known))?;
             if below == Linked::NotAll || self.link(id)? == Linked::NotAll {
                 return Ok(Linked::NotAll);
             }
             open.pop();
         }
         Ok(Linked::All)
+    }
+
+    /// Returns `false` for a commit that a ref of the other store holds. A tag is looked at each time.
+    fn is_new(&self, id: gix::ObjectId) -> bool {
+        let is_commit = || {
+            let header = self.from.repo.find_header(id);
+            header.is_ok_and(|header| header.kind() == gix::objs::Kind::Commit)
+        };
+        self.new.contains(&id) || !is_commit()
     }
 
     /// Returns the parents of a commit or the target of a tag, and the tree.
@@ -147,35 +210,52 @@ impl Transfer<'_> {
         })
     }
 
-    /// Links a tree after its contents; recurses as deep as its directories.
-    fn tree(&mut self, id: gix::ObjectId) -> Result<Linked> {
-        if self.is_there(id) {
+    /// Links a tree after its contents; recurses as deep as its directories. The trees in `known`, those of the
+    /// parents at the same path, are whole in the other store.
+    fn tree(&mut self, id: gix::ObjectId, known: Vec<gix::ObjectId>) -> Result<Linked> {
+        if self.done.contains(&id) || known.contains(&id) {
             return Ok(Linked::All);
         }
         if id.is_empty_tree() {
             return self.write_empty_tree();
         }
-        let missing = || format!("tree {id} is missing here");
-        let tree = self.from.repo.find_tree(id).or_code(Code::ObjectMissing, missing)?;
-        let entries: Vec<_> = tree
-            .iter()
-            .map(|entry| {
-                let entry = entry.or_code(Code::RepositoryBroken, missing)?;
-                Ok((entry.mode(), entry.object_id()))
-            })
-            .collect::<Result<_>>()?;
-        for (mode, below) in entries {
-            let linked = match mode.kind() {
-                gix::objs::tree::EntryKind::Tree => self.tree(below)?,
-                gix::objs::tree::EntryKind::Commit => Linked::All,
-                _ if self.is_there(below) => Linked::All,
-                _ => self.link(below)?,
+        let own = self.entries(id)?;
+        let mut there = HashSet::new();
+        let mut folders: HashMap<Vec<u8>, Vec<gix::ObjectId>> = HashMap::new();
+        for known in known {
+            for entry in self.entries(known)? {
+                there.insert(entry.id);
+                if entry.kind == EntryKind::Tree {
+                    folders.entry(entry.name).or_default().push(entry.id);
+                }
+            }
+        }
+        for Entry { name, kind, id } in own {
+            let linked = match kind {
+                EntryKind::Commit => Linked::All,
+                _ if there.contains(&id) => Linked::All,
+                EntryKind::Tree => self.tree(id, folders.remove(&name).unwrap_or_default())?,
+                _ => self.link(id)?,
             };
             if linked == Linked::NotAll {
                 return Ok(Linked::NotAll);
             }
         }
         self.link(id)
+    }
+
+    fn entries(&self, id: gix::ObjectId) -> Result<Vec<Entry>> {
+        if id.is_empty_tree() {
+            return Ok(Vec::new());
+        }
+        let missing = || format!("tree {id} is missing here");
+        let tree = self.from.repo.find_tree(id).or_code(Code::ObjectMissing, missing)?;
+        let entries = tree.iter().map(|entry| {
+            let entry = entry.or_code(Code::RepositoryBroken, missing)?;
+            let name = entry.filename().to_vec();
+            Ok(Entry { name, kind: entry.mode().kind(), id: entry.object_id() })
+        });
+        entries.collect()
     }
 
     /// Writes the empty tree: git reads it even where it is not stored.
@@ -185,7 +265,12 @@ impl Transfer<'_> {
         Ok(Linked::All)
     }
 
+    /// Links an object, unless it is there: what is below it is there already.
     fn link(&mut self, id: gix::ObjectId) -> Result<Linked> {
+        if self.done.contains(&id) || self.to.has(id) {
+            self.done.insert(id);
+            return Ok(Linked::All);
+        }
         let (from, to) = (self.from.loose(id), self.to.loose(id));
         let mut linked = std::fs::hard_link(&from, &to);
         if linked.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotFound)
@@ -206,7 +291,14 @@ impl Transfer<'_> {
             // copy it.
             Err(_) => return Ok(Linked::NotAll),
         }
-        self.linked.insert(id);
+        self.done.insert(id);
         Ok(Linked::All)
     }
+}
+
+/// An entry of a tree.
+struct Entry {
+    name: Vec<u8>,
+    kind: EntryKind,
+    id: gix::ObjectId,
 }

@@ -5,6 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::model::{Code, Error, Result, World};
 use crate::store::key;
 
+const TRASH: &str = "trash";
+const LEAVING: &str = "leaving";
+
+/// The names of the folders that removed clones are moved into.
+pub const LEFT: [&str; 2] = [LEAVING, TRASH];
+
 /// `COLONY_SHARED_ROOT`, else `git-colony` in the user's data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedRoot(PathBuf);
@@ -45,12 +51,12 @@ impl SharedRoot {
 
     /// Returns the folder of deleted hubs and clones; nothing in it is needed.
     pub fn trash(&self) -> PathBuf {
-        self.0.join("trash")
+        self.0.join(TRASH)
     }
 
     /// Returns the folder of removed clones that a process may still write into.
     pub fn leaving(&self) -> PathBuf {
-        self.0.join("leaving")
+        self.0.join(LEAVING)
     }
 
     /// Returns the folder of all agents.

@@ -27,6 +27,8 @@ pub const PUBLISHED_AGENTS: &str = "refs/colony/agents/";
 pub const PUBLISHED_DESKS: &str = "refs/colony/desks/";
 /// The work of removed clones, in the hub.
 pub const KEPT_WORK: &str = "refs/colony/kept/";
+/// The branches of the repository that a hub was made from, in the hub.
+pub const MADE_FROM: &str = "refs/colony-local/made-from/";
 /// A repository's copies of the refs of agents.
 pub const AGENTS: &str = "refs/colony-local/agents/";
 /// A repository's copies of the refs of other checkouts.

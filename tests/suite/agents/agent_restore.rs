@@ -246,6 +246,56 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
     }
 }
 
+/// Each way a program may record its work in a clone that was removed under it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_goes_on_in_a_removed_clone_hides_nothing() {
+    let ways: [&dyn Fn(&View); 4] = [
+        &|left| drop(left.json(&["checkpoint", "-m", "one", "--off-branch"])),
+        &|left| drop(left.json(&["checkpoint", "-m", "one"])),
+        &|left| drop(left.json(&["commit", "-m", "one", "late.txt"])),
+        &|left| {
+            left.git(&["add", "late.txt"]);
+            left.git(&["commit", "-qm", "one"]);
+            left.json(&["checkpoint", "--auto"]);
+        },
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        for ends_first in [true, false] {
+            let desk = Sandbox::new();
+            let clone = agent(&desk, "ada");
+            let inside = desk.at(clone.clone());
+            inside.write("unsaved.txt", "an hour of work\n");
+            let mut program = desk.process("sleep");
+            let mut program = program.arg("600").current_dir(&clone).spawn().unwrap();
+            let removed = desk.json(&["agents", "remove", "ada"]);
+            let left = desk.at(PathBuf::from(removed["left_behind"]["path"].as_str().unwrap()));
+            left.write("late.txt", "a minute more\n");
+            way(&left);
+            left.write("last.txt", "the last\n");
+            // What others do meanwhile keeps no part of it for all of it.
+            agent(&desk, "eve");
+            let mut end = || (program.kill().unwrap(), program.wait().unwrap());
+            if ends_first {
+                end();
+            }
+            let back = desk.json(&["agents", "restore", "ada"]);
+            for (path, content) in [
+                ("unsaved.txt", "an hour of work\n"),
+                ("late.txt", "a minute more\n"),
+                ("last.txt", "the last\n"),
+            ] {
+                let found = fs::read_to_string(inside.path(path)).unwrap_or_default();
+                assert_eq!(found, content, "{number} {ends_first} {path} {back:#}");
+            }
+            assert_eq!(desk.json(&["agents"])["removed"].as_array().map(Vec::len), Some(0));
+            if !ends_first {
+                end();
+            }
+        }
+    }
+}
+
 #[test]
 fn each_removal_of_a_name_comes_back() {
     let desk = Sandbox::new();

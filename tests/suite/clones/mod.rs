@@ -3,6 +3,7 @@
 mod checkout_settings;
 mod clone_commands;
 mod file_systems;
+mod half_objects;
 mod hub_damage;
 mod hub_faults;
 mod like_a_worktree;
