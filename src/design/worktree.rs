@@ -87,20 +87,23 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     // A settled conflict can be continued. With an open one, only an abort works at once, so that
     // comes first.
     let is_open = what != "am" && session.repo.load_index()?.has_conflicts();
-    let way =
-        if what == "am" { "--abort" } else { "--continue   # or --abort: loses resolved paths" };
+    let is_ours = opened_by_us(session)?;
+    let program = if is_ours { "git colony" } else { "git" };
     let end = match what {
-        other if is_open => {
-            let program = if opened_by_us(session)? { "git colony" } else { "git" };
-            format!("{program} {other} --abort   # loses resolved paths; --continue keeps")
+        // Undo brings back what our own abort discards.
+        other if is_open && is_ours => {
+            format!("git colony {other} --abort   # or settle the paths, then --continue")
         }
-        // Git's own abort would discard the conflicts settled meanwhile.
-        other if opened_by_us(session)? => format!("git colony {other} {way}"),
-        "cherry-pick" if pick::is_committed_by_git(session) => {
+        other if is_open => {
+            format!("git {other} --abort   # loses resolved paths; --continue keeps")
+        }
+        "cherry-pick" if !is_ours && pick::is_committed_by_git(session) => {
             "git colony cherry-pick --continue   # picks the remaining commits".to_owned()
         }
         "bisect" => "git bisect reset".to_owned(),
-        other => format!("git {other} {way}"),
+        "am" => format!("{program} am --abort"),
+        other if is_ours => format!("git colony {other} --continue   # or --abort"),
+        other => format!("git {other} --continue   # or --abort: loses resolved paths"),
     };
     Err(Error::new(
         Code::OperationInProgress,

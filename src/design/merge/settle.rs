@@ -8,6 +8,7 @@ use crate::git::merge::merge_tree::{Merged, Stages};
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
+use crate::store::data_tree::format::Format;
 
 use super::conflicts::{self, Conflict, ConflictKind};
 
@@ -180,6 +181,7 @@ impl Settling<'_> {
             None
         };
         if let Some(bytes) = united {
+            self.refuse_invalid(path, &bytes, [ours, theirs])?;
             let blob = repo.write_blob(&bytes)?;
             edits.insert(path.clone(), Some(ours.with(blob)));
         } else {
@@ -189,6 +191,24 @@ impl Settling<'_> {
             edits.insert(beside, Some(theirs));
         }
         Ok(())
+    }
+
+    /// Refuses the lines of both where they are no valid data, though each version is.
+    fn refuse_invalid(&self, path: &RepoPath, both: &[u8], sides: [TreeEntry; 2]) -> Result<()> {
+        let Some(format) = Format::of(&path.to_string()) else {
+            return Ok(());
+        };
+        let fault_in = |bytes: &[u8]| format.fault_in(std::str::from_utf8(bytes).ok()?);
+        let Some(fault) = fault_in(both) else {
+            return Ok(());
+        };
+        for side in sides {
+            if fault_in(&self.session.repo.read_blob(side.id)?).is_some() {
+                return Ok(());
+            }
+        }
+        let line = fault.position.map(|at| format!(", line {}", at.line)).unwrap_or_default();
+        Err(not_both(path, &format!("invalid {} together{line}", format.name())))
     }
 
     /// Returns `true` if one of our drivers merges the file, entry by entry.

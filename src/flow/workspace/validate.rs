@@ -14,8 +14,8 @@ use crate::map::load::PATH as MAP;
 use crate::map::schema::RepoMap;
 use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::store::data_tree::toml_values;
-use crate::store::yaml::{self, Fault};
+use crate::store::data_tree::format::Format;
+use crate::store::yaml::Fault;
 use crate::store::yaml_problem::YamlProblem;
 use crate::workspace::catalog::{load, manifest};
 
@@ -44,6 +44,16 @@ pub enum CheckedAs {
     Rust,
     /// Only as text: the format is not known, or its program is not installed.
     Text,
+}
+
+impl From<Format> for CheckedAs {
+    fn from(format: Format) -> CheckedAs {
+        match format {
+            Format::Json => CheckedAs::Json,
+            Format::Toml => CheckedAs::Toml,
+            Format::Yaml => CheckedAs::Yaml,
+        }
+    }
 }
 
 /// The result.
@@ -131,28 +141,19 @@ fn check(world: &World, path: &RepoPath, text: &str) -> Result<(CheckedAs, Vec<Y
         let problems = manifest::read(text).err().unwrap_or_default();
         return Ok((CheckedAs::Catalog, problems));
     }
-    Ok(match extension_of(&name).as_deref() {
-        Some("json") => (CheckedAs::Json, json(text)),
-        Some("toml") => (CheckedAs::Toml, problems_of(toml_values::fault_in(text))),
-        Some("yaml" | "yml") => (CheckedAs::Yaml, problems_of(yaml::read_placed(text).err())),
-        Some("rs") => rust(world, text)?,
-        _ => (CheckedAs::Text, Vec::new()),
-    })
+    if let Some(format) = Format::of(&name) {
+        return Ok((CheckedAs::from(format), problems_of(format.fault_in(text))));
+    }
+    match extension_of(&name).as_deref() {
+        Some("rs") => rust(world, text),
+        _ => Ok((CheckedAs::Text, Vec::new())),
+    }
 }
 
 fn problems_of(fault: Option<Fault>) -> Vec<YamlProblem> {
     let start = Position { line: 1, column: 1 };
     let at = |fault: Fault| YamlProblem::at(fault.position.unwrap_or(start), fault.message);
     fault.map(at).into_iter().collect()
-}
-
-fn json(text: &str) -> Vec<YamlProblem> {
-    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text).err().map(|error| {
-        let at = Position { line: error.line().max(1), column: error.column().max(1) };
-        let message = error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
-        YamlProblem::at(at, message)
-    });
-    problem.into_iter().collect()
 }
 
 /// Lets rustfmt parse a file; its layout does not matter.

@@ -1,5 +1,6 @@
 //! A file as a tree of values, each with its bytes; the same for JSON and YAML. TOML as values only.
 
+pub(crate) mod format;
 pub(crate) mod json;
 pub(in crate::store) mod toml_text;
 pub(crate) mod toml_values;

@@ -9,7 +9,11 @@ use crate::support::{Sandbox, wait_for_locks};
 type Act = fn(&Sandbox);
 
 /// A repository with a fork `try`; both sides have one commit since, HEAD is on `main`.
-fn diverged(before: Act, ours: Act, theirs: Act) -> Sandbox {
+fn diverged(
+    before: impl Fn(&Sandbox),
+    ours: impl Fn(&Sandbox),
+    theirs: impl Fn(&Sandbox),
+) -> Sandbox {
     let sandbox = Sandbox::new();
     before(&sandbox);
     sandbox.git(&["add", "-A"]);
@@ -652,6 +656,30 @@ fn records_are_never_the_lines_of_both() {
 }
 
 #[test]
+fn lines_of_both_that_are_no_valid_data_are_refused() {
+    for (path, base, ours, theirs) in [
+        ("Cargo.toml", "a = 1\n", "a = 1\nb = 2\n", "a = 1\nb = 3\n"),
+        ("data/list.json", "[\n1\n]\n", "[\n1,\n2\n]\n", "[\n1,\n3\n]\n"),
+        ("ci.YML", "on:\n  a: 1\n", "on:\n  a: 1\n  b: 2\n", "on:\n  a: 1\n  b: 3\n"),
+    ] {
+        let sandbox =
+            diverged(|s| s.write(path, base), |s| s.write(path, ours), |s| s.write(path, theirs));
+        let before = sandbox.visible_state();
+        let refused = sandbox.json(&["merge", "try", "--both", "."]);
+        assert_eq!(refused["code"], "invalid-value", "{refused:#}");
+        assert!(refused["message"].as_str().unwrap().contains("together"), "{refused:#}");
+        assert_eq!(sandbox.visible_state(), before);
+        // What was invalid before is not our business.
+        let broken = diverged(
+            |s| s.write(path, base),
+            |s| s.write(path, format!("{{{{ {ours}")),
+            |s| s.write(path, format!("{{{{ {theirs}")),
+        );
+        assert_eq!(broken.json(&["merge", "try", "--both", "."])["ok"], true, "{path}");
+    }
+}
+
+#[test]
 fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     let sandbox = diverged(
         |s| {
@@ -807,10 +835,7 @@ fn an_opened_merge_is_left_by_our_own_abort() {
     assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
     sandbox.write("a.txt", "settled\n");
     let answer = sandbox.json(&["fork", "x"]);
-    assert_eq!(
-        answer["hint"],
-        "git colony merge --abort   # loses resolved paths; --continue keeps"
-    );
+    assert_eq!(answer["hint"], "git colony merge --abort   # or settle the paths, then --continue");
     sandbox.colony(&["merge", "--abort"]);
     sandbox.colony(&["redo"]);
     assert_eq!(sandbox.read("a.txt"), "settled\n", "nothing was thrown away");
