@@ -18,7 +18,16 @@ use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop, catalog};
+
+/// The repositories that an action asks.
+const REPOSITORIES: Takes = same("repositories").told("By id, name or path (default: all)");
+const CONVERSATION: Takes = as_arg("conversation_id", "conversation").told("For the trace");
+const AT_REVISION: Takes =
+    as_arg("ref", "revision").or("revision").told("Instead of the working tree");
+const FETCH: Takes = same("fetch").told("Fetch mirrors first");
 
 /// Ask the repositories of the catalog for text, a file or commits
 ///
@@ -126,6 +135,73 @@ struct LogArgs {
     /// List at most N commits of each repository, 1000 or fewer
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     max_commits: usize,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("query", Section::Inspect, Screen::All)
+        .example("git colony query text one", "lines with a word, in every repository")
+        .example("git colony query file a.txt", "one file of each")
+        .example(
+            "git colony query log -n 3 --fetch",
+            "the newest commits of each, also at git hosts",
+        )
+        .below([text_declaration(), file_declaration(), list_declaration(), log_declaration()])
+}
+
+fn text_declaration() -> Declaration {
+    Declaration::of("query text").answers::<QueryTextReport>().action(
+        action("query_text", Group::Repository, Effect::Reads).takes(&[
+            how("query", How::Text("query")).required(),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            same("regex").plain(),
+            same("case_sensitive").plain(),
+            same("indexed").told("Ask the search indexes, for passages about the query"),
+            as_arg("limit", "max_matches").or("max_matches").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn file_declaration() -> Declaration {
+    Declaration::of("query file").answers::<QueryFileReport>().action(
+        action("query_file", Group::Repository, Effect::Reads).takes(&[
+            same("path").told("From the root of each repository, or absolute"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            same("max_bytes").plain(),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn list_declaration() -> Declaration {
+    Declaration::of("query list").answers::<QueryListReport>().action(
+        action("query_list", Group::Repository, Effect::Reads).takes(&[
+            same("path").told("Only at or below it"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            as_arg("limit", "max_files").or("max_files").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn log_declaration() -> Declaration {
+    Declaration::of("query log").answers::<QueryLogReport>().action(
+        action("query_log", Group::Repository, Effect::Reads).takes(&[
+            same("contains").told("In the message, with its case"),
+            same("path").told("Only commits that change it"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            as_arg("limit", "max_commits").or("max_commits").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
