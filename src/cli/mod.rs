@@ -77,6 +77,7 @@ mod projects;
 mod promote;
 mod prune;
 mod query;
+mod query_answers;
 pub mod reference;
 mod restore;
 mod roff;
