@@ -4,14 +4,19 @@ use std::path::PathBuf;
 
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::removal::removed_work;
-use crate::design::allowed_paths::path_check::{self, Changes};
-use crate::flow::agents::agent_removal::RemovalOptions;
-use crate::flow::agents::{self, Request, agent_places, agent_removal, agent_restore};
+use crate::design::allowed_paths::path_check::{self, Changes, CheckReport};
+use crate::flow::agents::agent_places::{AgentsReport, PathReport};
+use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
+use crate::flow::agents::agent_restore::RestoredAgent;
+use crate::flow::agents::{self, NewAgent, Request, agent_places, agent_removal, agent_restore};
 use crate::flow::clones;
+use crate::flow::reports::completion::Names;
 use crate::store::operation::last_act;
 use crate::ui::answer::Outcome;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::cone::ConeArgs;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Run, Stop, guide};
 
 /// Give each agent a clone and a fork of its own, and list them
@@ -140,6 +145,96 @@ struct New {
     /// Show what would be created, and create nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("agents", Section::Collaborate, Screen::First)
+        .lists_by_itself()
+        .example("git colony agents new ada", "a clone and a fork for an agent; prints the path")
+        .example("git colony agents", "who works where")
+        .example("cd \"$(git colony agents path ada)\"", "go there")
+        .answers::<AgentsReport>()
+        .action(action("list_agents", Group::Agents, Effect::Reads).told(
+            "List the agents of this repository: their clones, who else is working there, and \
+             removed ones",
+        ))
+        .below([
+            new_declaration(),
+            path_declaration(),
+            remove_declaration(),
+            restore_declaration(),
+            check_declaration(),
+            guide_declaration(),
+        ])
+}
+
+fn new_declaration() -> Declaration {
+    Declaration::of("agents new").answers::<NewAgent>().action(
+        action("new_agent", Group::Agents, Effect::Adds)
+            .told(
+                "Create a new agent with a clone and a fork. It works in 'path': calls with that \
+                 as 'directory' work there, too",
+            )
+            .takes(&[
+                same("name"),
+                same("fork"),
+                same("from").told("A branch, fork, checkpoint or commit (default: HEAD)"),
+                same("with_changes").told("Copy the uncommitted changes from here"),
+                same("lfs"),
+                same("sparse")
+                    .told("Check out only the files at the top and below these directories"),
+            ]),
+    )
+}
+
+fn path_declaration() -> Declaration {
+    Declaration::of("agents path").answers::<PathReport>().completes("NAME", Names::Agents).action(
+        action("agent_path", Group::Agents, Effect::Reads)
+            .told("Find the path of an agent's clone")
+            .takes(&[same("name").plain()]),
+    )
+}
+
+fn remove_declaration() -> Declaration {
+    Declaration::of("agents remove")
+        .answers::<RemovedAgent>()
+        .completes("NAME", Names::Agents)
+        .action(
+            action("remove_agent", Group::Agents, Effect::Destroys)
+                .told("Remove an agent's clone; its work is kept, restore_agent brings it back")
+                .takes(&[same("name")]),
+        )
+}
+
+fn restore_declaration() -> Declaration {
+    Declaration::of("agents restore")
+        .answers::<RestoredAgent>()
+        .completes("NAME", Names::RemovedAgents)
+        .action(action("restore_agent", Group::Agents, Effect::Adds).takes(&[
+            same("name").plain(),
+            as_arg("new_name", "other"),
+            same("at").told("When it was removed, as list_agents has it, if several times"),
+        ]))
+}
+
+fn check_declaration() -> Declaration {
+    Declaration::of("agents check")
+        .answers::<CheckReport>()
+        .completes("NAME", Names::Agents)
+        .action(action("check_paths", Group::Agents, Effect::Reads).takes(&[
+            same("name").told("The agent"),
+            same("paths"),
+            same("staged"),
+            same("range"),
+        ]))
+}
+
+fn guide_declaration() -> Declaration {
+    Declaration::of("agents guide").answers::<guide::GuideReport>().action(action(
+        "get_guide",
+        Group::Agents,
+        Effect::Reads,
+    ))
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

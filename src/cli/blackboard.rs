@@ -5,11 +5,14 @@ use crate::blackboard::entry::{MAX_VALUE, Place, Value};
 use crate::flow::blackboard::{
     self, BlackboardReport, BlackboardRow, ChangeReport, ChangeStatus, KeyReport, KeyRow,
 };
+use crate::flow::reports::completion::Names;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
 
@@ -81,6 +84,67 @@ impl KeyArgs {
     fn place(&self) -> Place<'_> {
         Place { scope: &self.scope, key: &self.key }
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("blackboard", Section::Collaborate, Screen::All)
+        .example("git colony blackboard put plan owner ada", "write a key")
+        .example("git colony blackboard get plan owner", "print its value")
+        .example(
+            "git colony blackboard put plan owner bob --if-version 1-339f758e",
+            "only if nothing has changed it",
+        )
+        .below([put_declaration(), get_declaration(), list_declaration(), delete_declaration()])
+}
+
+fn put_declaration() -> Declaration {
+    Declaration::of("blackboard put")
+        .answers::<ChangeReport>()
+        .completes("SCOPE", Names::Blackboards)
+        .action(
+            action("blackboard_put", Group::Pages, Effect::Adds)
+                .told("Write a key of a blackboard, which all clones share; undo takes it back")
+                .takes(&[
+                    same("scope"),
+                    same("key").plain(),
+                    as_arg("value", "text").plain().required(),
+                    same("if_version")
+                        .told("Only if the key is at this version; '0' is a key without a value"),
+                ]),
+        )
+}
+
+fn get_declaration() -> Declaration {
+    Declaration::of("blackboard get")
+        .answers::<KeyReport>()
+        .completes("SCOPE", Names::Blackboards)
+        .action(
+            action("blackboard_get", Group::Pages, Effect::Reads)
+                .told("Read a key of a blackboard, with its version")
+                .takes(&[same("scope"), same("key").plain()]),
+        )
+}
+
+fn list_declaration() -> Declaration {
+    Declaration::of("blackboard list")
+        .answers::<BlackboardReport>()
+        .completes("SCOPE", Names::Blackboards)
+        .action(action("blackboard_list", Group::Pages, Effect::Reads).takes(&[same("scope")]))
+}
+
+fn delete_declaration() -> Declaration {
+    Declaration::of("blackboard delete")
+        .answers::<ChangeReport>()
+        .completes("SCOPE", Names::Blackboards)
+        .action(
+            action("blackboard_delete", Group::Pages, Effect::Adds)
+                .told("Delete a key of a blackboard; undo restores it")
+                .takes(&[
+                    same("scope"),
+                    same("key").plain(),
+                    same("if_version").told("Only if the key is at this version"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -17,6 +17,8 @@ use crate::ui::text;
 
 use super::actions::{self, Action};
 use super::args::Cli;
+use super::complete::ValueKind;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop, look};
 
 /// The arguments of an action are at most this long.
@@ -47,6 +49,15 @@ impl Args {
     pub(super) fn is_call(&self) -> bool {
         self.action.is_some() && !self.schema
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("call", Section::Inspect, Screen::All)
+        .example("git colony call", "the actions")
+        .example("git colony call checkpoint_state '{\"label\": \"it works\"}'", "do one of them")
+        .example("git colony call restore_checkpoint --schema", "what another one takes")
+        .answers::<ActionsReport>()
+        .completes("ACTION", ValueKind::Action)
 }
 
 /// Does an action, by the command that stands for it.
@@ -143,7 +154,7 @@ pub(super) fn describe(face: &mut Face<'_>, own: &Args) -> Result<Outcome, Stop>
 
 /// An action as it is listed.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ActionRow {
+struct ActionRow {
     /// Its name.
     name: &'static str,
     /// What it is about: states, design, agents, pages or repository.
@@ -161,7 +172,7 @@ pub(super) struct ActionRow {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ActionsReport {
+struct ActionsReport {
     /// The actions.
     actions: Vec<ActionRow>,
     /// How many.

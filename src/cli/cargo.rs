@@ -7,6 +7,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// Run cargo on this checkout, and answer with its messages as data
@@ -53,6 +55,42 @@ struct AllArgs {
     /// Show the command line, and run nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("cargo", Section::Inspect, Screen::All)
+        .example("git colony cargo check -n", "show the command line, and run nothing")
+        .example("git colony cargo test one -n", "that of one package")
+        .below([
+            Declaration::of("cargo test").answers::<CargoReport>().action(
+                action("run_tests", Group::Repository, Effect::Runs)
+                    .told("Run the tests of a package with cargo")
+                    .takes(&[same("package")]),
+            ),
+            Declaration::of("cargo check").answers::<CargoReport>().action(
+                action("check_workspace", Group::Repository, Effect::Runs)
+                    .told("Check all packages with cargo"),
+            ),
+            Declaration::of("cargo test-all").answers::<CargoReport>().action(
+                action("test_all", Group::Repository, Effect::Runs)
+                    .told("Run the tests of all packages with cargo"),
+            ),
+            Declaration::of("cargo build").answers::<CargoReport>().action(
+                action("build_crate", Group::Repository, Effect::Runs)
+                    .told("Build a package with cargo")
+                    .takes(&[same("package")]),
+            ),
+            Declaration::of("cargo lint").answers::<CargoReport>().action(
+                action("lint_crate", Group::Repository, Effect::Runs)
+                    .told("Lint a package with clippy, and find unfinished code")
+                    .takes(&[same("package")]),
+            ),
+            Declaration::of("cargo coverage").answers::<CargoReport>().action(
+                action("coverage_report", Group::Repository, Effect::Runs)
+                    .told("Measure the coverage of tests with cargo-llvm-cov")
+                    .takes(&[same("package")]),
+            ),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -14,6 +14,8 @@ use crate::ui::text;
 use crate::workspace::catalog::resolve::{Reach, Workspace};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Run, Stop};
 
 /// List and change the repositories that belong to this workspace
@@ -128,6 +130,29 @@ impl From<Mode> for AccessMode {
             Mode::RemoteSearchService => AccessMode::RemoteSearchService,
         }
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("catalog", Section::Inspect, Screen::All)
+        .example("git colony catalog add .", "this repository is one of them")
+        .example("git colony catalog", "its repositories, and where they are")
+        .example("git colony catalog check", "every problem in it, with its line")
+        .answers::<CatalogReport>()
+        .below([
+            Declaration::of("catalog list").answers::<CatalogReport>().action(
+                action("catalog_list", Group::Repository, Effect::Reads)
+                    .told("List the repositories that queries ask")
+                    .takes(&[same("cached").told("As the last refresh found them")]),
+            ),
+            Declaration::of("catalog refresh").answers::<CatalogReport>().action(
+                action("catalog_refresh", Group::Repository, Effect::Adds)
+                    .told("Resolve these repositories again"),
+            ),
+            Declaration::of("catalog add").answers::<CatalogChangeReport>(),
+            Declaration::of("catalog check").answers::<CatalogCheckReport>(),
+            Declaration::of("catalog focus").answers::<CatalogChangeReport>(),
+            Declaration::of("catalog remove").answers::<CatalogChangeReport>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

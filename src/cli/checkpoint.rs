@@ -10,6 +10,8 @@ use crate::store::operation::Kind;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Commit the whole working tree under a label
@@ -51,6 +53,36 @@ pub(super) struct Args {
     /// Show what would be kept, and keep nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("checkpoint", Section::Keep, Screen::First)
+        .example("git colony checkpoint -m 'it works'", "commit everything under a label")
+        .example(
+            "git colony checkpoint --off-branch -m 'half an idea'",
+            "keep it without a commit on the branch",
+        )
+        .answers::<CheckpointReport>()
+        .action(
+            action("checkpoint_state", Group::States, Effect::Adds)
+                .told(
+                    "Make a checkpoint: save and keep the current state, untracked files too, \
+                     before a risky change; restore_checkpoint brings it back. Commits to the \
+                     branch unless 'off_branch'",
+                )
+                .takes(&[
+                    same("label")
+                        .told("A short label; one that is used twice has to be named by the id")
+                        .required(),
+                    same("rationale"),
+                    how("all_changes", How::OrElse("tag")).told(
+                        "false: name the present commit only, and leave uncommitted changes out",
+                    ),
+                    same("off_branch").told("Leave branch, index and HEAD as they are"),
+                    same("allow_large"),
+                    same("all_untracked"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

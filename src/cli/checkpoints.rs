@@ -12,6 +12,7 @@ use crate::design::restore::restore_target::Target;
 use crate::flow;
 use crate::flow::checkpoint_deletion::CheckpointDeleteReport;
 use crate::flow::clones::colony;
+use crate::flow::reports::completion::Names;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
@@ -21,7 +22,9 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoint::left_out_line;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// List the checkpoints, oldest first
@@ -61,6 +64,39 @@ enum Action {
     },
 }
 
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("checkpoints", Section::Keep, Screen::First)
+        .lists_by_itself()
+        .example("git colony checkpoints", "list what can be restored")
+        .example("git colony checkpoints show @{0}", "the newest one")
+        .example("git colony checkpoints delete 'half an idea'", "delete one; undo restores it")
+        .answers::<ListReport>()
+        .action(action("list_checkpoints", Group::States, Effect::Reads).takes(&[
+            same("auto").told("The automatic ones instead"),
+            same("all").told("Those of agents, too, as AGENT/ID"),
+        ]))
+        .below([
+            Declaration::of("checkpoints show")
+                .answers::<ShowReport>()
+                .completes("ID", Names::Checkpoints)
+                .action(
+                    action("show_checkpoint", Group::States, Effect::Reads).takes(&[as_arg(
+                        "checkpoint_id",
+                        "name",
+                    )
+                    .plain()]),
+                ),
+            Declaration::of("checkpoints delete")
+                .answers::<CheckpointDeleteReport>()
+                .completes("ID", Names::Checkpoints)
+                .action(
+                    action("delete_checkpoints", Group::States, Effect::Destroys)
+                        .told("Delete checkpoints; undo restores them")
+                        .takes(&[as_arg("checkpoint_ids", "names").plain()]),
+                ),
+        ])
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.action {
         None => list(face, args),
@@ -96,7 +132,7 @@ fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ListReport {
+struct ListReport {
     checkpoints: Vec<Checkpoint>,
     /// Refs of checkpoints that lead to no commit.
     damaged: Vec<DamagedCheckpoint>,
@@ -136,7 +172,7 @@ impl Answer for ListReport {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ShowReport {
+struct ShowReport {
     #[serde(flatten)]
     checkpoint: Checkpoint,
     /// Paths that differ from the commit before it.

@@ -2,6 +2,7 @@
 
 use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
+use crate::design::undo::undo_report::UndoReport;
 use crate::flow::agents::agent_places;
 use crate::git::Oid;
 use crate::model::Error;
@@ -9,6 +10,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines, merge};
 
 /// Apply chosen commits to a branch
@@ -47,6 +50,31 @@ pub(super) struct Args {
     /// Show what would happen, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("cherry-pick", Section::Collaborate, Screen::First)
+        .example(
+            "git colony cherry-pick main..HEAD --into hotfix -n",
+            "show the result, and change nothing",
+        )
+        .example("git colony cherry-pick main..HEAD --into hotfix", "all that main does not have")
+        .answers::<PickReport>()
+        .answers_with::<UndoReport>("cherry-pick --abort")
+        .action(
+            action("cherry_pick_decisions", Group::Design, Effect::Adds)
+                .told("Apply commits, or the commits of decisions, to a branch: all or none")
+                .takes(&[
+                    as_arg("commit_shas", "what"),
+                    as_arg("target_branch", "into").told("It need not be checked out"),
+                    same("with_dependencies")
+                        .told("Also the decisions they depend on and the branch lacks"),
+                    same("resolve").told("Open a conflict in the working tree"),
+                    as_arg("continue", "go_on")
+                        .told("Once the conflict that 'resolve' opened is settled"),
+                    same("abort"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -8,6 +8,7 @@ use crate::ui::text;
 
 use super::agents::large_files;
 use super::cone::ConeArgs;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Clone a repository for an agent, or for reading
@@ -40,6 +41,13 @@ pub(super) struct Args {
     /// Show what would be created, and create nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("clone", Section::Collaborate, Screen::All)
+        .example("git colony clone --read-only", "a clone to read in; prints the path")
+        .example("git colony clone --agent bob -n", "show where one without a fork would be")
+        .answers::<CloneReport>()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

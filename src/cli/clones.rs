@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::flow::agents::agent_removal::RemovalOptions;
+use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::flow::agents::removed_agents_work::HeldRemoval;
 use crate::flow::clones::clone_refresh::{self, RefreshReport};
 use crate::flow::clones::setup_commands::{self, SetupCommand, SetupReport, Status};
@@ -12,7 +12,9 @@ use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg};
 use super::agent_answers::{damaged, left_behind, see_kept};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// List and maintain the clones of this repository
@@ -76,6 +78,28 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("clones", Section::Collaborate, Screen::All)
+        .lists_by_itself()
+        .example("git colony clones", "every clone of this repository")
+        .example("git colony clones refresh ada -n", "show what a fetch would move")
+        .example("git colony clones gc -n", "show what nobody needs any more")
+        .answers::<ClonesReport>()
+        .below([
+            Declaration::of("clones list").answers::<ClonesReport>().action(
+                action("list_clones", Group::Agents, Effect::Reads)
+                    .told("List the clones of this repository, of agents and for reading"),
+            ),
+            Declaration::of("clones refresh").answers::<RefreshReport>().action(
+                action("refresh_clone", Group::Agents, Effect::Adds)
+                    .takes(&[as_arg("clone_id", "id")]),
+            ),
+            Declaration::of("clones gc").answers::<GcReport>(),
+            Declaration::of("clones remove").answers::<RemovedAgent>(),
+            Declaration::of("clones setup").answers::<SetupReport>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -9,6 +9,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Record where the repository of a colony is
@@ -50,11 +52,29 @@ enum Action {
 
 /// The colonies that are known.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ColoniesReport {
+struct ColoniesReport {
     /// By name.
     colonies: Vec<Colony>,
     /// How many.
     count: usize,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("colony", Section::Collaborate, Screen::All)
+        .example(
+            "git colony colony set demo https://example.com/demo.git",
+            "note where a colony is",
+        )
+        .example("git colony colony show demo", "look it up")
+        .answers::<ColoniesReport>()
+        .below([
+            Declaration::of("colony list").answers::<ColoniesReport>().action(
+                action("list_colonies", Group::Agents, Effect::Reads)
+                    .told("List the colonies and their repositories"),
+            ),
+            Declaration::of("colony set").answers::<Colony>(),
+            Declaration::of("colony show").answers::<Colony>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

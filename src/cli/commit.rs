@@ -9,7 +9,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, as_arg, how, same};
 use super::checkpoint::left_out_line;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Commit chosen paths or everything, with the repository's hooks
@@ -35,6 +37,26 @@ pub(super) struct Args {
     /// Show what would be committed, commit nothing and run no hook
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("commit", Section::Keep, Screen::All)
+        .example("git colony commit -am 'Fix the parser'", "changes of tracked files, as git does")
+        .example("git colony commit -m 'Add notes' dir", "one folder, new files included")
+        .answers::<CommitReport>()
+        .action(
+            action("commit_state", Group::States, Effect::Adds)
+                .told(
+                    "Commit changes: 'paths', or everything with 'all_changes', with the \
+                     repository's hooks. To save a state, checkpoint_state",
+                )
+                .takes(&[
+                    how("message", How::Text("messages")).plain().required(),
+                    same("paths").plain(),
+                    as_arg("all_changes", "all")
+                        .told("Everything tracked or untracked, but not ignored"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

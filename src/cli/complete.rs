@@ -17,7 +17,7 @@ use crate::ui::answer::Outcome;
 
 use super::actions::{ACTIONS, Action};
 use super::typed_line::{self, TypedLine};
-use super::{Face, Stop, schema};
+use super::{Face, Stop, commands, schema};
 
 /// Offer what may stand at the end of a command line
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 /// The kind of a value on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+pub(super) enum ValueKind {
     /// A name in the repository.
     Name(Names),
     /// The key of a setting.
@@ -47,50 +47,37 @@ enum Value {
     Directory,
 }
 
-/// What the values of arguments are: (command, or empty for all; value name; kind). A value that is
-/// not here is free text.
-const VALUES: &[(&str, &str, Value)] = &[
-    ("restore", "ID", Value::Name(Names::CheckpointsAndOperations)),
-    ("checkpoints show", "ID", Value::Name(Names::Checkpoints)),
-    ("checkpoints delete", "ID", Value::Name(Names::Checkpoints)),
-    ("diff", "ID", Value::Name(Names::CheckpointsAndOperations)),
-    ("diff", "A", Value::Name(Names::AgentsAndRevisions)),
-    ("diff", "B", Value::Name(Names::AgentsAndRevisions)),
-    ("log", "NAME", Value::Name(Names::AgentsAndRevisions)),
-    ("map diff", "A", Value::Name(Names::Revisions)),
-    ("map diff", "B", Value::Name(Names::Revisions)),
-    ("", "OP", Value::Name(Names::Operations)),
-    ("", "REVISION", Value::Name(Names::Revisions)),
-    ("", "BRANCH", Value::Name(Names::Branches)),
-    ("", "COMMIT", Value::Name(Names::Revisions)),
-    ("merge", "SOURCE", Value::Name(Names::AgentsAndBranches)),
-    ("", "FORK", Value::Name(Names::Forks)),
-    ("", "AGENT", Value::Name(Names::Agents)),
-    ("", "CLONE", Value::Name(Names::Agents)),
-    ("agents check", "NAME", Value::Name(Names::Agents)),
-    ("agents path", "NAME", Value::Name(Names::Agents)),
-    ("agents remove", "NAME", Value::Name(Names::Agents)),
-    ("agents restore", "NAME", Value::Name(Names::RemovedAgents)),
-    ("projects remove", "NAME", Value::Name(Names::Projects)),
-    ("call", "ACTION", Value::Action),
-    ("", "REMOTE", Value::Name(Names::Remotes)),
-    ("tools find", "QUERY", Value::Name(Names::Capabilities)),
-    ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
-    ("config get", "KEY", Value::Setting),
-    ("blackboard put", "SCOPE", Value::Name(Names::Blackboards)),
-    ("blackboard get", "SCOPE", Value::Name(Names::Blackboards)),
-    ("blackboard list", "SCOPE", Value::Name(Names::Blackboards)),
-    ("blackboard delete", "SCOPE", Value::Name(Names::Blackboards)),
-    ("", "KEY", Value::Name(Names::BlackboardKeys)),
-    ("", "SCOPE", Value::Name(Names::Scopes)),
-    ("", "SESSION", Value::Name(Names::Sessions)),
-    ("memory show", "DATE", Value::Name(Names::Days)),
-    ("", "REPOSITORY", Value::Name(Names::Repositories)),
-    ("help", "COMMAND", Value::Command),
-    ("schema", "REPORT", Value::Report),
-    ("", "PATH", Value::File),
-    ("", "DIR", Value::Directory),
+impl From<Names> for ValueKind {
+    fn from(names: Names) -> ValueKind {
+        ValueKind::Name(names)
+    }
+}
+
+/// What values of these names are, unless a command declares something else. A value that is neither here nor declared
+/// is free text.
+const USUAL_VALUES: &[(&str, ValueKind)] = &[
+    ("OP", ValueKind::Name(Names::Operations)),
+    ("REVISION", ValueKind::Name(Names::Revisions)),
+    ("BRANCH", ValueKind::Name(Names::Branches)),
+    ("COMMIT", ValueKind::Name(Names::Revisions)),
+    ("FORK", ValueKind::Name(Names::Forks)),
+    ("AGENT", ValueKind::Name(Names::Agents)),
+    ("CLONE", ValueKind::Name(Names::Agents)),
+    ("REMOTE", ValueKind::Name(Names::Remotes)),
+    ("KEY", ValueKind::Name(Names::BlackboardKeys)),
+    ("SCOPE", ValueKind::Name(Names::Scopes)),
+    ("SESSION", ValueKind::Name(Names::Sessions)),
+    ("REPOSITORY", ValueKind::Name(Names::Repositories)),
+    ("PATH", ValueKind::File),
+    ("DIR", ValueKind::Directory),
 ];
+
+/// Returns what a value of a command is.
+fn kind_of(command: &str, value: &str) -> Option<ValueKind> {
+    let declared = commands::find(command).map(|declaration| declaration.values.as_slice());
+    let mut known = declared.into_iter().flatten().chain(USUAL_VALUES);
+    known.find(|(name, _)| *name == value).map(|(_, kind)| *kind)
+}
 
 /// The answer to a shell.
 #[derive(Debug, PartialEq, Eq)]
@@ -323,27 +310,24 @@ impl<'a> WordPlace<'a> {
         let path = self.path.join(" ");
         let name =
             arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
-        let row = VALUES.iter().find(|(command, value, _)| {
-            (command.is_empty() || *command == path) && Some(*value) == name
-        });
-        match row.map(|(_, _, value)| *value) {
+        match name.and_then(|name| kind_of(&path, name)) {
             None => Offers::Words(Vec::new()),
-            Some(Value::File) => Offers::Files,
-            Some(Value::Directory) => Offers::Directories,
-            Some(Value::Setting) => {
+            Some(ValueKind::File) => Offers::Files,
+            Some(ValueKind::Directory) => Offers::Directories,
+            Some(ValueKind::Setting) => {
                 let offer = |setting: &settings::Setting| Offer::new(setting.key, setting.help);
                 fitting(settings::TABLE.iter().map(offer), typed)
             }
-            Some(Value::Command) => Offers::Words(self.commands_told_of(typed)),
-            Some(Value::Report) => {
+            Some(ValueKind::Command) => Offers::Words(self.commands_told_of(typed)),
+            Some(ValueKind::Report) => {
                 let next = schema::next_words(&self.words).into_iter();
                 fitting(next.map(|word| Offer::new(word, "")), typed)
             }
-            Some(Value::Action) => {
+            Some(ValueKind::Action) => {
                 let offer = |action: &Action| Offer::new(action.name, action.command);
                 fitting(ACTIONS.iter().map(offer), typed)
             }
-            Some(Value::Name(kind)) => match Repo::open(world, ObjectWrites::InMemory) {
+            Some(ValueKind::Name(kind)) => match Repo::open(world, ObjectWrites::InMemory) {
                 Ok(repo) => {
                     let before = &self.words;
                     let wanted = Wanted { kind, typed, before };

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::ui::answer::{Answer, Form, Outcome};
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Print the completion script of a shell
@@ -32,7 +33,7 @@ enum Shell {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ScriptReport {
+struct ScriptReport {
     /// The shell.
     shell: &'static str,
     /// The script it reads.
@@ -43,6 +44,13 @@ impl Answer for ScriptReport {
     fn message(&self) -> String {
         format!("the completion script for {}", self.shell)
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("completions", Section::Inspect, Screen::All)
+        .example("git colony completions bash", "the script for bash")
+        .example("git colony completions zsh", "for zsh; fish has one, too")
+        .answers::<ScriptReport>()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

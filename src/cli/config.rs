@@ -11,6 +11,9 @@ use crate::store::settings::setting_origin::Effective;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
+use super::complete::ValueKind;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Show the settings in effect and where they come from
@@ -38,6 +41,22 @@ enum Action {
         #[arg(value_name = "KEY")]
         key: String,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("config", Section::Inspect, Screen::All)
+        .example("git colony config --show-origin", "every setting, and where it is set")
+        .example("git colony config get colony.keepDays", "one of them")
+        .answers::<ConfigReport>()
+        .below([
+            Declaration::of("config list").answers::<ConfigReport>().action(
+                action("get_config", Group::Repository, Effect::Reads)
+                    .told("List the settings in effect"),
+            ),
+            Declaration::of("config get")
+                .answers::<ConfigReport>()
+                .completes("KEY", ValueKind::Setting),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
@@ -75,7 +94,7 @@ pub(super) fn warn(world: &World, problems: &[SettingsProblem]) {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ConfigReport {
+struct ConfigReport {
     settings: Vec<Effective>,
     count: usize,
     problems: Vec<SettingsProblem>,

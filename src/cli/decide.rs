@@ -8,7 +8,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
 use super::commit::left_out_of_commit;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Record a decision, and commit it with the work it is about
@@ -48,6 +50,37 @@ pub(super) struct Args {
     /// Show what would be written and committed, and do neither
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("decide", Section::Keep, Screen::All)
+        .example(
+            "git colony decide -m 'Use SQLite' --rationale 'one file, no server'",
+            "record a decision",
+        )
+        .example(
+            "git colony decide -m 'Keep ids stable' a.txt",
+            "commit it with the file it is about",
+        )
+        .answers::<DecideReport>()
+        .action(
+            action("decide", Group::Design, Effect::Adds)
+                .told(
+                    "Record a decision with its rationale, and commit it with the work it is about",
+                )
+                .takes(&[
+                    same("title"),
+                    same("summary"),
+                    same("rationale").plain(),
+                    same("rejected"),
+                    same("id")
+                        .told("Default: from the title; if it exists, its next version is written"),
+                    same("supersedes"),
+                    same("depends_on").plain(),
+                    same("implements").told("Commits that do already"),
+                    same("paths").told("Whose uncommitted changes implement it"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

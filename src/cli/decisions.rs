@@ -10,7 +10,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// List the decisions, oldest first, the newest version of each
@@ -42,6 +44,26 @@ enum Action {
         #[arg(value_name = "DECISION")]
         id: String,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("decisions", Section::Inspect, Screen::All)
+        .lists_by_itself()
+        .example("git colony decisions", "what was decided")
+        .example("git colony decisions --since main -- a.txt", "about one file, on this branch")
+        .answers::<DecisionsReport>()
+        .action(action("list_recent_decisions", Group::Design, Effect::Reads).takes(&[
+            same("since").told("Only newer than this revision"),
+            same("limit").told("The newest"),
+            same("paths").told("Only with a commit that touched these, or files below"),
+        ]))
+        .below([Declaration::of("decisions show").answers::<DecisionReport>().action(
+            action("show_decision", Group::Design, Effect::Reads).takes(&[as_arg(
+                "decision_id",
+                "id",
+            )
+            .told("Or a unique prefix")]),
+        )])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -5,6 +5,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::Answer;
 use crate::ui::answer::Outcome;
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// Remove git-colony from this repository
@@ -22,6 +23,13 @@ pub(super) struct Args {
     /// Show what would be deleted, and delete nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("deinit", Section::Inspect, Screen::All)
+        .example("git colony deinit -n", "show what would be taken out")
+        .example("git colony deinit --purge -n", "with checkpoints and kept files")
+        .answers::<DeinitReport>()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -9,13 +9,16 @@ use crate::design::diff::{
     self, ChangeType, DiffEntry, DiffReport, Named, Request, Since, WORKTREE, WithPatch,
 };
 use crate::flow::agents::{agent_places, agent_state};
+use crate::flow::reports::completion::Names;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoint::left_out_line;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop, typed_path};
 
 /// Compare two states: revisions, checkpoints, forks, working tree
@@ -84,6 +87,46 @@ impl Range {
     }
 }
 
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("diff", Section::Inspect, Screen::All)
+        .example("git colony diff", "uncommitted changes")
+        .example("git colony diff main...try-sqlite --patch", "what a fork has changed")
+        .example("git colony diff release-1 -- a.txt", "one file since a checkpoint")
+        .answers::<DiffReport>()
+        .completes("ID", Names::CheckpointsAndOperations)
+        .completes("A", Names::AgentsAndRevisions)
+        .completes("B", Names::AgentsAndRevisions)
+        .action(
+            action("diff_design", Group::Design, Effect::Reads)
+                .by("diff --patch")
+                .told(
+                    "Compare two states: revisions, checkpoints, forks, agents. With 'ref_a' \
+                     alone: with HEAD; without any: HEAD with the files",
+                )
+                .takes(&[
+                    as_arg("ref_a", "from"),
+                    as_arg("ref_b", "to"),
+                    same("worktree"),
+                    same("paths").told("Only these files, or files below"),
+                ]),
+        )
+        .action(
+            action("diff_against_checkpoint", Group::Design, Effect::Reads)
+                .by("diff --patch")
+                .told(
+                    "Show the diff since a checkpoint, up to HEAD; with 'worktree' up to the \
+                     files as they are",
+                )
+                .takes(&[
+                    as_arg("checkpoint_id", "checkpoint")
+                        .told("Or an operation, for the state before it")
+                        .required(),
+                    same("worktree"),
+                    same("paths").told("Only these files, or files below"),
+                ]),
+        )
+}
+
 pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
     // Looking at the worktree makes objects: they stay in memory.
     let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
@@ -119,7 +162,7 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
     let of_tree = |error: Error| error.of_tree(&typed.join("' and '"));
     let report = report.map_err(of_tree).map_err(explained)?;
     if args.name_only {
-        return face.answer(&Names(report));
+        return face.answer(&ChangedNames(report));
     }
     face.answer(&report)
 }
@@ -144,9 +187,9 @@ fn read_range(session: &Session, args: &mut Args) -> Result<Since, Error> {
 /// What differs, as a list of names for scripts.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Names(DiffReport);
+struct ChangedNames(DiffReport);
 
-impl Answer for Names {
+impl Answer for ChangedNames {
     fn is_listing(&self) -> bool {
         true
     }

@@ -5,6 +5,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// Check versions, locks, hooks, disk space and stored data
@@ -15,6 +17,17 @@ pub(super) struct Args {
     /// Also read every object, every operation and every kept file
     #[arg(long)]
     deep: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("doctor", Section::Inspect, Screen::First)
+        .example("git colony doctor", "look for what could hurt later")
+        .example("git colony doctor --deep", "read every object as well")
+        .answers::<DoctorReport>()
+        .action(
+            action("doctor", Group::Repository, Effect::Reads)
+                .takes(&[same("deep").told("Read every object, operation and kept file, too")]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

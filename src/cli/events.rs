@@ -13,7 +13,9 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
+use super::actions::{Effect, Group, How, action, as_arg, how, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, event_lines};
 
 /// How many events are listed if `-n` does not say it.
@@ -56,6 +58,52 @@ pub(super) struct Args {
     /// At most N events: the newest, or with --since the next (default: 100; --follow: the newest N first)
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("events", Section::Collaborate, Screen::All)
+        .lists_by_itself()
+        .example("git colony events -n 20", "the newest twenty events")
+        .example(
+            "git colony events --key 'branch_merged:' --key '*:fork/*'",
+            "merges, and whatever happens to forks",
+        )
+        .example(
+            "git colony --timeout 2 events --follow --json",
+            "what happens in the next two seconds, as it happens",
+        )
+        .answers::<EventsReport>()
+        .action(
+            action("list_events", Group::Agents, Effect::Reads)
+                .told(
+                    "See what other agents changed: checkpoints, merges, moved branches, mapped \
+                     scopes. With 'since' the oldest after it",
+                )
+                .takes(&[
+                    same("since").told("The 'position' of an earlier answer"),
+                    same("keys").told("Prefixes of keys, or patterns with '*'"),
+                    same("scope").told("Only about this branch or scope"),
+                    as_arg("include_own", "all").told("Your own events, too"),
+                    same("limit").told("Default 100: the newest, or with 'since' the next"),
+                ]),
+        )
+        .action(
+            action("wait_events", Group::Agents, Effect::Reads)
+                .by("events --wait")
+                .told(
+                    "Wait for other agents: returns their events after 'since', by default after \
+                     now, as soon as there are some",
+                )
+                .takes(&[
+                    same("since")
+                        .told("The 'position' of the last answer: nothing in between is missed"),
+                    same("keys").told("Prefixes of keys, or patterns with '*'"),
+                    how("timeout_s", How::Number("timeout", None)).told("Seconds, 30 by default"),
+                    same("scope").told("Only about this branch or scope"),
+                    as_arg("include_own", "all").told("Your own events, too"),
+                    same("limit").told("Default 100"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

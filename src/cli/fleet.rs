@@ -13,8 +13,10 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Line, Role, Span};
 
+use super::actions::{Effect, Group, action};
 use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, clash_lines, lock_lines};
 
 /// Show agents and forks: progress, clashes, and what to merge next
@@ -28,6 +30,17 @@ pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of using its last answer
     #[arg(long)]
     refresh: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("fleet", Section::Collaborate, Screen::All)
+        .example("git colony", "the same as 'git colony fleet'")
+        .example("git colony fleet --json", "for a program")
+        .answers::<FleetReport>()
+        .action(action("fleet", Group::Agents, Effect::Reads).told(
+            "See what other agents changed and who works on what: all agents and forks, conflicts \
+             between forks, what to merge next",
+        ))
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -5,6 +5,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, as_arg, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines};
 
 /// Create a fork and switch to it
@@ -26,6 +28,26 @@ pub(super) struct Args {
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("fork", Section::Collaborate, Screen::First)
+        .example("git colony fork try-sqlite", "create a fork and switch to it")
+        .example("git colony fork hotfix --from main --no-switch", "begin one elsewhere and stay")
+        .answers::<ForkReport>()
+        .action(
+            action("fork_design", Group::Design, Effect::Adds)
+                .told(
+                    "Fork the design: create a fork, a branch, and switch to it unless 'checkout' \
+                     is false",
+                )
+                .takes(&[
+                    same("label"),
+                    as_arg("from_sha", "from").told("A branch, fork, checkpoint or commit"),
+                    how("checkout", How::Not("no_switch"))
+                        .told("false: stay on the present branch"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -15,7 +15,9 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
+use super::actions::{Effect, Group, action, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, clash_lines};
 
 /// List the forks, and how each would merge
@@ -49,6 +51,21 @@ enum Action {
     },
 }
 
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("forks", Section::Collaborate, Screen::First)
+        .lists_by_itself()
+        .example("git colony forks --conflicts", "shows which forks clash")
+        .example("git colony forks delete hotfix --force", "undo restores it")
+        .answers::<ForksReport>()
+        .action(action("list_forks", Group::Design, Effect::Reads).takes(&[
+            same("conflicts").told("Show which clash with each other, and in which order to merge"),
+        ]))
+        .below([Declaration::of("forks delete").answers::<DeleteReport>().action(
+            action("delete_fork", Group::Design, Effect::Destroys)
+                .takes(&[same("label").plain(), same("force")]),
+        )])
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     if let Some(Action::Delete { label, force, dry_run }) = &args.action {
         let session = face.session_among_others(Run::from(*dry_run), &[])?;
@@ -75,7 +92,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 /// The forks of a repository.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ForksReport {
+struct ForksReport {
     /// The forks, the oldest first.
     forks: Vec<Fork>,
     /// How many.

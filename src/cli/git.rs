@@ -10,6 +10,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop, git_code, typed_path};
 
 /// Ask git about this checkout, within limits
@@ -79,6 +81,43 @@ struct From {
     /// Continue a longer answer at byte N, where it was cut
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     offset: usize,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("git", Section::Inspect, Screen::All)
+        .example("git colony git find parse_header --path src", "lines with a text")
+        .example("git colony git read src/header.rs:1-2", "lines of a file")
+        .example("git colony git diff a.txt", "the change of one file")
+        .below([
+            git_code::find_declaration(),
+            git_code::read_declaration(),
+            git_code::history_declaration(),
+            Declaration::of("git log").answers::<GitLogReport>().action(
+                action("git_log", Group::Repository, Effect::Reads).takes(&[as_arg(
+                    "limit",
+                    "max_commits",
+                )
+                .or("max_commits")
+                .told("1000 or fewer")]),
+            ),
+            Declaration::of("git diff").answers::<GitTextReport>().action(
+                action("git_diff", Group::Repository, Effect::Reads).takes(&[
+                    same("path").told("Only it and files below"),
+                    same("staged"),
+                    same("offset").told("Where a longer answer was cut, in bytes"),
+                ]),
+            ),
+            Declaration::of("git status").answers::<GitTextReport>().action(
+                action("git_status", Group::Repository, Effect::Reads)
+                    .takes(&[same("offset").told("Where a longer answer was cut, in bytes")]),
+            ),
+            Declaration::of("git blame").answers::<GitTextReport>().action(
+                action("git_blame", Group::Repository, Effect::Reads).takes(&[
+                    same("path").plain(),
+                    same("offset").told("Where a longer answer was cut, in bytes"),
+                ]),
+            ),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -9,6 +9,8 @@ use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, as_arg, how, same};
+use super::declaration::Declaration;
 use super::{Face, Opening, Stop};
 
 /// Find the lines of the repository that contain a text
@@ -69,6 +71,56 @@ pub(super) struct HistoryArgs {
     /// At most N commits, 1000 or fewer
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
+}
+
+pub(super) fn find_declaration() -> Declaration {
+    Declaration::of("git find").answers::<FoundLinesReport>().action(
+        action("find", Group::Repository, Effect::Reads)
+            .told(
+                "Search code in the repository: lines that contain a text or match a regex, as \
+                 path:line; with 'question' passages about it",
+            )
+            .takes(&[
+                how("query", How::Text("query")).required().told("The text, as it is"),
+                same("regex").plain(),
+                how("question", How::Instead("search")).told("Search mapped files for a question"),
+                same("ignore_case").plain(),
+                as_arg("paths", "path").told("Globs or directories"),
+                as_arg("ref", "revision")
+                    .told("Branch, fork, agent, checkpoint or commit instead of the working tree"),
+                same("limit").plain(),
+            ]),
+    )
+}
+
+pub(super) fn read_declaration() -> Declaration {
+    Declaration::of("git read").answers::<ReadReport>().action(
+        action("read", Group::Repository, Effect::Reads)
+            .told("Read a file, whole or some lines, or several files, with line numbers")
+            .takes(&[
+                same("paths").told("Each PATH, PATH:LINE, PATH:FIRST-LAST or PATH:FIRST-"),
+                as_arg("ref", "revision").told("As for find"),
+            ]),
+    )
+}
+
+pub(super) fn history_declaration() -> Declaration {
+    Declaration::of("git history").answers::<HistoryReport>().action(
+        action("history", Group::Repository, Effect::Reads)
+            .told(
+                "Show history: the commits that changed a path, lines of it or a text, newest \
+                 first, or one commit with message and patch",
+            )
+            .takes(&[
+                same("commit").told("Show this one"),
+                same("path").plain(),
+                same("lines").told("FIRST-LAST of 'path'"),
+                same("text").told("That came or went"),
+                same("regex").told("'text' is one"),
+                as_arg("ref", "revision").told("Where to begin instead of HEAD"),
+                same("limit").plain(),
+            ]),
+    )
 }
 
 pub(super) fn find(face: &mut Face<'_>, args: FindArgs) -> Result<Outcome, Stop> {

@@ -9,6 +9,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 use crate::workspace::groups::GroupSource;
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop, id, typed_path};
 
 /// List the parts of this checkout, or find the part of a path
@@ -23,6 +24,13 @@ pub(super) struct Args {
     /// Show which agents change files of each group
     #[arg(long)]
     agents: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("groups", Section::Inspect, Screen::All)
+        .example("git colony groups --agents", "who works in which part")
+        .example("git colony groups a.txt dir", "the parts of these paths")
+        .answers::<GroupsReport>()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

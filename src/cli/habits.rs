@@ -5,21 +5,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::grammar;
-
-/// The nouns that list by themselves; after them `list` and `ls` say nothing more.
-const LISTING: [&str; 10] = [
-    "agents",
-    "checkpoints",
-    "clones",
-    "decisions",
-    "events",
-    "forks",
-    "ops",
-    "pages",
-    "scopes",
-    "tools",
-];
+use super::{commands, grammar};
 
 /// Returns the command line as the grammar reads it. Only the words before the first other word are changed,
 /// so that no value and no path is mistaken for an option.
@@ -78,9 +64,10 @@ fn precedes_option(words: &[OsString]) -> bool {
     next.is_some_and(|next| GlobalOption::read(next).is_some())
 }
 
+/// Returns `true` if the words are a noun that lists by itself.
 fn lists(path: &[OsString]) -> bool {
     let [noun] = path else { return false };
-    LISTING.iter().any(|listing| noun == listing)
+    noun.to_str().and_then(commands::find).is_some_and(|declaration| declaration.lists_by_itself)
 }
 
 /// Returns the question of 'context' as an option, and the number of its words, if it has several: only a lone word may

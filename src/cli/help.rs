@@ -12,7 +12,9 @@ use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, grammar, manual};
+use super::complete::ValueKind;
+use super::declaration::{Declaration, Listing, Screen, Section};
+use super::{Face, Stop, commands, grammar, manual};
 
 /// Show the help of a command, or list all commands
 ///
@@ -37,90 +39,6 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-/// The screen that lists a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Screen {
-    /// On the first screen, and among all.
-    First,
-    /// Only among all.
-    All,
-}
-
-use Screen::{All, First};
-
-/// The groups, in order.
-pub(super) const GROUPS: [&str; 4] = ["Keep", "Restore", "Collaborate", "Inspect and maintain"];
-
-/// Every visible command in the order of its group, one line each. A line whose command is not built is
-/// skipped; a command without a line fails a test. The first screen has room for fourteen.
-const TABLE: &[(&str, &str, Screen)] = &[
-    ("Keep", "init", First),
-    ("Keep", "checkpoint", First),
-    ("Keep", "checkpoints", First),
-    ("Keep", "tag", All),
-    ("Keep", "commit", All),
-    ("Keep", "decide", All),
-    ("Restore", "restore", First),
-    ("Restore", "undo", First),
-    ("Restore", "redo", All),
-    ("Collaborate", "fleet", All),
-    ("Collaborate", "agents", First),
-    ("Collaborate", "clone", All),
-    ("Collaborate", "clones", All),
-    ("Collaborate", "colony", All),
-    ("Collaborate", "fork", First),
-    ("Collaborate", "forks", First),
-    ("Collaborate", "merge", First),
-    ("Collaborate", "cherry-pick", First),
-    ("Collaborate", "sync", All),
-    ("Collaborate", "blackboard", All),
-    ("Collaborate", "events", All),
-    ("Collaborate", "session", All),
-    ("Inspect and maintain", "status", First),
-    ("Inspect and maintain", "ops", First),
-    ("Inspect and maintain", "log", All),
-    ("Inspect and maintain", "diff", All),
-    ("Inspect and maintain", "decisions", All),
-    ("Inspect and maintain", "topology", All),
-    ("Inspect and maintain", "tour", All),
-    ("Inspect and maintain", "hooks", First),
-    ("Inspect and maintain", "lfs", All),
-    ("Inspect and maintain", "map", All),
-    ("Inspect and maintain", "pages", All),
-    ("Inspect and maintain", "scopes", All),
-    ("Inspect and maintain", "search", All),
-    ("Inspect and maintain", "context", All),
-    ("Inspect and maintain", "projects", All),
-    ("Inspect and maintain", "plans", All),
-    ("Inspect and maintain", "memory", All),
-    ("Inspect and maintain", "ingest", All),
-    ("Inspect and maintain", "knowledge", All),
-    ("Inspect and maintain", "promote", All),
-    ("Inspect and maintain", "demote", All),
-    ("Inspect and maintain", "watch", All),
-    ("Inspect and maintain", "watches", All),
-    ("Inspect and maintain", "tools", All),
-    ("Inspect and maintain", "id", All),
-    ("Inspect and maintain", "paths", All),
-    ("Inspect and maintain", "groups", All),
-    ("Inspect and maintain", "catalog", All),
-    ("Inspect and maintain", "query", All),
-    ("Inspect and maintain", "index", All),
-    ("Inspect and maintain", "git", All),
-    ("Inspect and maintain", "cargo", All),
-    ("Inspect and maintain", "validate", All),
-    ("Inspect and maintain", "config", All),
-    ("Inspect and maintain", "doctor", First),
-    ("Inspect and maintain", "prune", All),
-    ("Inspect and maintain", "call", All),
-    ("Inspect and maintain", "mcp", All),
-    ("Inspect and maintain", "schema", All),
-    ("Inspect and maintain", "version", All),
-    ("Inspect and maintain", "help", All),
-    ("Inspect and maintain", "completions", All),
-    ("Inspect and maintain", "deinit", All),
-];
-
 /// A command as help lists it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct CommandHelp {
@@ -134,25 +52,32 @@ pub(super) struct CommandHelp {
     screen: Screen,
 }
 
-/// Returns the visible commands by group. One that is in no group comes last, in the last group.
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("help", Section::Inspect, Screen::All)
+        .example("git colony help --all", "every command")
+        .example("git colony help checkpoints show", "one of them in full")
+        .example(
+            "git colony help --install --to ~/.local/share/man -n",
+            "where the manual would be written",
+        )
+        .answers::<CommandsReport>()
+        .answers_with::<ManualReport>("help --install")
+        .completes("COMMAND", ValueKind::Command)
+}
+
+/// Returns the visible commands by group.
 pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
-    let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
-    let mut found: Vec<(usize, CommandHelp)> = visible
-        .map(|command| {
-            let name = command.get_name();
-            let at = TABLE.iter().position(|(_, known, _)| *known == name);
-            let row = at.and_then(|at| TABLE.get(at));
-            let told = CommandHelp {
-                group: row.map_or(GROUPS[3], |(group, ..)| group),
-                name: name.to_owned(),
-                summary: command.get_about().map(ToString::to_string).unwrap_or_default(),
-                screen: row.map_or(All, |(.., screen)| *screen),
-            };
-            (at.unwrap_or(TABLE.len()), told)
+    let listed = commands::all().iter().filter_map(|declaration| {
+        let command = cli.find_subcommand(declaration.command)?;
+        let Listing { section, screen } = declaration.listing?;
+        Some(CommandHelp {
+            group: section.heading(),
+            name: declaration.command.to_owned(),
+            summary: command.get_about().map(ToString::to_string).unwrap_or_default(),
+            screen,
         })
-        .collect();
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, told)| told).collect()
+    });
+    listed.collect()
 }
 
 /// Returns what `git colony -h` prints: the first commands of each group, on one screen.
@@ -164,7 +89,8 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 
 "
     .to_owned();
-    let first: Vec<_> = commands(cli).into_iter().filter(|told| told.screen == First).collect();
+    let first: Vec<_> =
+        commands(cli).into_iter().filter(|told| told.screen == Screen::First).collect();
     for line in grouped(&first) {
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
@@ -197,7 +123,7 @@ pub(super) fn first_lower(text: &str) -> String {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct CommandsReport {
+struct CommandsReport {
     /// Every visible command, by group.
     commands: Vec<CommandHelp>,
     /// How many.
@@ -267,18 +193,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_visible_command_has_a_line_in_a_group() {
+    fn every_visible_command_is_declared_in_a_section() {
         let cli = crate::cli::grammar::built();
-        for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
-            let name = command.get_name();
-            let row = TABLE.iter().find(|(_, known, _)| *known == name);
-            let (group, ..) = row.unwrap_or_else(|| panic!("'{name}' has no line in help's TABLE"));
-            assert!(GROUPS.contains(group), "'{name}' is in no group");
+        let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
+        for name in visible.map(clap::Command::get_name) {
+            assert!(commands::find(name).is_some(), "'{name}' is not in the list of commands");
         }
-        let groups: Vec<_> =
-            TABLE.iter().map(|(group, ..)| GROUPS.iter().position(|g| g == group)).collect();
-        assert!(groups.is_sorted(), "the lines of a group stand together");
-        let first = TABLE.iter().filter(|(.., screen)| *screen == First).count();
+        let listing = |declaration: &Declaration| declaration.listing.unwrap();
+        let listings: Vec<Listing> = commands::all().iter().map(listing).collect();
+        assert!(listings.is_sorted_by_key(|listing| listing.section), "sections are mixed");
+        let first = listings.iter().filter(|listing| listing.screen == Screen::First).count();
         assert!(first <= 14, "the first screen has room for fourteen");
+    }
+
+    #[test]
+    fn every_declaration_is_of_a_command() {
+        let cli = crate::cli::grammar::built();
+        for declaration in commands::with_those_below() {
+            let mut words = declaration.command.split(' ');
+            let command = words.try_fold(&cli, |above, word| above.find_subcommand(word));
+            assert!(command.is_some(), "'{}'", declaration.command);
+        }
     }
 }

@@ -11,6 +11,8 @@ use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Run, Stop};
 
 /// Install, remove or list the hooks of git and of agents
@@ -51,6 +53,21 @@ struct Change {
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("hooks", Section::Inspect, Screen::First)
+        .example("git colony hooks", "which hooks stand")
+        .example("git colony hooks install --for git -n", "show what would be written")
+        .answers::<HooksStatusReport>()
+        .below([
+            Declaration::of("hooks status").answers::<HooksStatusReport>().action(
+                action("list_hooks", Group::Repository, Effect::Reads)
+                    .told("Show the state of each hook and when it last fired"),
+            ),
+            Declaration::of("hooks install").answers::<InstallReport>(),
+            Declaration::of("hooks uninstall").answers::<InstallReport>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

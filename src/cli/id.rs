@@ -9,6 +9,8 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 use crate::workspace::layout::{Capabilities, Member, MemberKind};
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// The maximum number of members that people see.
@@ -20,6 +22,14 @@ const MAX_SHOWN: usize = 20;
 /// repository, and inside '.git', and starts no process.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("id", Section::Inspect, Screen::All)
+        .example("git colony id", "which repository and project this is")
+        .example("git colony id --json", "the same for a program")
+        .answers::<IdReport>()
+        .action(action("repo_status", Group::Repository, Effect::Reads))
+}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;

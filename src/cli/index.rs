@@ -5,6 +5,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Count the files of this checkout, by extension and purpose
@@ -16,6 +18,19 @@ pub(super) struct Args {
     /// Count again, and keep the result
     #[arg(long)]
     refresh: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("index", Section::Inspect, Screen::All)
+        .example("git colony index", "how many files of which kind")
+        .example("git colony index --refresh", "count again, and keep it")
+        .answers::<IndexReport>()
+        .action(action("repo_index_status", Group::Repository, Effect::Reads))
+        .action(
+            action("repo_index_refresh", Group::Repository, Effect::Adds)
+                .by("index --refresh")
+                .told("Count them again, for repo_index_status"),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -11,6 +11,8 @@ use crate::model::{RepoPath, Result};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Put documents into the knowledge base, which all clones share
@@ -42,6 +44,36 @@ pub(super) struct Args {
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("ingest", Section::Inspect, Screen::All)
+        .example(
+            "git colony ingest",
+            "put the documents that the map routes into the knowledge base",
+        )
+        .example("git colony ingest a.txt --profile manual", "a document, as a kind of its own")
+        .answers::<IngestReport>()
+        .action(
+            action("ingest", Group::Pages, Effect::Adds)
+                .told(
+                    "Put committed documents into the knowledge base: 'paths', else those that \
+                     the map routes",
+                )
+                .takes(&[
+                    same("paths").plain(),
+                    same("profile").told(
+                        "Kind of document, as in 'paper' (default: of the route, else the format)",
+                    ),
+                    same("offline"),
+                    same("from").told(
+                        "First commit the files below this directory; beside each a file names \
+                         its origin",
+                    ),
+                    same("source_uri").told("Their origin: a URL or another name"),
+                    same("to").told("Where these go (default: 'literature/acquired')"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -11,6 +11,8 @@ use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::lfs_migrate::{publication, replaced};
 use super::{Face, Run, Stop};
 
@@ -50,6 +52,30 @@ pub(super) struct Args {
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("init", Section::Keep, Screen::First)
+        .example("git colony init -n", "show what would be set up")
+        .example("git colony init", "set the repository up, in one commit")
+        .answers::<InitReport>()
+        .action(
+            action(
+                "initialize_repo_map",
+                Group::Repository,
+                Effect::PublishesUnlessNot("push", "migrate_existing_to_lfs"),
+            )
+            .told(
+                "Set this repository up by one commit: manifest, map, git-lfs. Pages do not need \
+                 it",
+            )
+            .takes(&[
+                how("push", How::Either("push_if_allowed", "no_push")),
+                how("enable_lfs", How::Either("lfs", "no_lfs"))
+                    .told("Unless the manifest turns it off"),
+                same("migrate_existing_to_lfs"),
+            ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

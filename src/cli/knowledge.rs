@@ -8,7 +8,9 @@ use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, how, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// List the documents of the knowledge base, or delete them from it
@@ -49,6 +51,32 @@ struct ClearArgs {
     /// Show what would be deleted, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("knowledge", Section::Inspect, Screen::All)
+        .example("git colony knowledge", "the documents of the knowledge base")
+        .example(
+            "git colony knowledge clear --prefix docs/",
+            "delete those of a directory from it; undo restores them",
+        )
+        .answers::<KnowledgeReport>()
+        .action(
+            action("list_knowledge", Group::Pages, Effect::Reads)
+                .told("List the documents of the knowledge base"),
+        )
+        .below([Declaration::of("knowledge clear").answers::<ClearReport>().action(
+            action("clear_knowledge", Group::Pages, Effect::Adds)
+                .told("Delete documents from the knowledge base, by path, prefix or row of the map")
+                .takes(&[
+                    same("sources").told("Paths, or names as in 'repo:docs/a.md'"),
+                    same("prefix")
+                        .told("Of paths from the current directory, or as in 'repo:docs/'"),
+                    how("row", How::Number("row", None))
+                        .told("What this routing row matches, from 1"),
+                    same("unused").told("Known versions that no branch has"),
+                ]),
+        )])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

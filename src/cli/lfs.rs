@@ -9,6 +9,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
+use super::lfs_migrate;
 use super::{Face, Run, Stop, typed_path};
 
 /// List the files that git-lfs keeps, and download missing ones
@@ -38,6 +41,24 @@ enum Command {
         dry_run: bool,
     },
     Migrate(super::lfs_migrate::Args),
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("lfs", Section::Inspect, Screen::All)
+        .example("git colony lfs status", "files in git-lfs, and missing objects")
+        .example("git colony lfs migrate -n", "show what a migration would rewrite")
+        .below([
+            Declaration::of("lfs status").answers::<LfsStatus>().action(action(
+                "lfs_status",
+                Group::Repository,
+                Effect::Reads,
+            )),
+            Declaration::of("lfs hydrate").answers::<HydrateReport>().action(
+                action("lfs_hydrate", Group::Repository, Effect::Adds)
+                    .takes(&[same("paths").plain()]),
+            ),
+            lfs_migrate::declaration(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -7,6 +7,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, how, same};
+use super::declaration::Declaration;
 use super::{Face, Run, Stop};
 
 /// Move large files that are committed already to git-lfs, by rewriting history
@@ -35,6 +37,16 @@ pub(super) struct Args {
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("lfs migrate").answers::<MigrateReport>().action(
+        action("lfs_migrate", Group::Repository, Effect::Destroys).takes(&[
+            how("push", How::Either("push_if_allowed", "no_push"))
+                .told("Where a person has allowed it; true by default"),
+            same("leave_agents"),
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

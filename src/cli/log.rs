@@ -1,14 +1,17 @@
 //! `git colony log`
 
 use crate::flow::agents::agent_places;
+use crate::flow::reports::completion::Names;
 use crate::flow::reports::log::{self, Entry, LogReport, Uncommitted};
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoint::left_out_line;
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// List the commits of a branch, a fork or an agent, newest first
@@ -24,6 +27,18 @@ pub(super) struct Args {
     /// At most N commits
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     limit: usize,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("log", Section::Inspect, Screen::All)
+        .example("git colony log", "what this branch has and its target has not")
+        .example("git colony log ada@ -n 10", "what an agent has, committed or not")
+        .answers::<LogReport>()
+        .completes("NAME", Names::AgentsAndRevisions)
+        .action(
+            action("show_log", Group::Design, Effect::Reads)
+                .takes(&[as_arg("ref", "name").or("name"), same("limit").plain()]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

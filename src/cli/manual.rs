@@ -6,8 +6,9 @@
 use crate::store::settings;
 
 use super::args::EVERYWHERE;
+use super::declaration::Section;
 use super::examples;
-use super::help::{self, GROUPS};
+use super::help;
 use super::roff::Roff;
 
 /// One page of section 1.
@@ -116,7 +117,7 @@ fn overview(cli: &clap::Command) -> String {
     roff.paragraphs(DESCRIPTION.iter().copied());
     roff.section("COMMANDS");
     let commands = help::commands(cli);
-    for group in GROUPS {
+    for group in Section::ALL.map(Section::heading) {
         roff.subsection(group);
         for told in commands.iter().filter(|told| told.group == group) {
             roff.reference_entry(&format!("git-colony-{}", told.name), &told.summary);

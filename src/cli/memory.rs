@@ -2,12 +2,15 @@
 
 use chrono::NaiveDate;
 
+use crate::flow::reports::completion::Names;
 use crate::flow::workspace::memory::{
     self, MAX_NOTE_BYTES, MemoryAddReport, MemoryPathReport, MemoryReport, NoteFor,
 };
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
 
@@ -63,6 +66,35 @@ struct ShowArgs {
 /// Print the folder of the daily notes; MEMORY.md is beside it
 #[derive(Debug, clap::Args)]
 struct PathArgs {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("memory", Section::Inspect, Screen::All)
+        .example(
+            "git colony memory add 'the flaky test needs a clock of its own'",
+            "a note of today",
+        )
+        .example(
+            "git colony memory add --long 'tests need git 2.42'",
+            "a note that does not expire",
+        )
+        .example("git colony memory show", "the last notes, for a prompt")
+        .below([
+            Declaration::of("memory add").answers::<MemoryAddReport>().action(
+                action("memory_add", Group::Pages, Effect::Adds)
+                    .told("Note something in this checkout; commit what has to last")
+                    .takes(&[same("text").plain().required(), same("long").told("Beyond 30 days")]),
+            ),
+            Declaration::of("memory show")
+                .answers::<MemoryReport>()
+                .completes("DATE", Names::Days)
+                .action(
+                    action("memory_show", Group::Pages, Effect::Reads)
+                        .told("Read the notes")
+                        .takes(&[same("date").told("Only of this day")]),
+                ),
+            Declaration::of("memory path").answers::<MemoryPathReport>(),
+        ])
+}
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {

@@ -9,7 +9,9 @@ use crate::design::fork::forks::MergeOutcome;
 use crate::design::merge::conflicts::Conflict;
 use crate::design::merge::settle::{Choice, Settle};
 use crate::design::merge::{self, MergeReport, Request, UncommittedWork, resolve};
+use crate::design::undo::undo_report::UndoReport;
 use crate::flow::agents::{agent_places, agent_state};
+use crate::flow::reports::completion::Names;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -17,7 +19,9 @@ use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoint::why;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines, typed_path};
 
 /// Merge an agent's work, a fork, a branch or a commit into a branch
@@ -71,6 +75,41 @@ pub(super) struct Args {
     /// Show what would happen, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("merge", Section::Collaborate, Screen::First)
+        .example(
+            "git colony merge try-sqlite --into main -n",
+            "show the result, and change nothing",
+        )
+        .example("git colony merge try-sqlite --into main", "main need not be checked out")
+        .answers::<MergeReport>()
+        .answers_with::<UndoReport>("merge --abort")
+        .completes("SOURCE", Names::AgentsAndBranches)
+        .action(
+            action("merge_design", Group::Design, Effect::Adds)
+                .told(
+                    "Merge the work of an agent, a fork, a branch or a commit into a branch. A \
+                     conflict changes nothing and is listed: call again with 'ours', 'theirs', \
+                     'both' or 'resolve'",
+                )
+                .takes(&[
+                    as_arg("source_branch", "source").plain(),
+                    as_arg("target_branch", "into").told(
+                        "It need not be checked out (default: the base of the fork, else the \
+                         current branch)",
+                    ),
+                    same("message").plain(),
+                    same("squash"),
+                    same("ours").told("Paths whose conflicts get the target's version"),
+                    same("theirs").told("The source's version"),
+                    same("both").told("The lines of both, or both files"),
+                    same("resolve").told("Open the remaining conflicts in the working tree"),
+                    as_arg("continue", "go_on"),
+                    same("abort"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -1,7 +1,7 @@
 //! The command line: one file per command; arguments in, one report out.
 //!
-//! A command's doc comment is its help. `run` of each file turns arguments into a request, calls one
-//! use case, and prints its report; it decides nothing else.
+//! A command's doc comment is its help. `declaration` of each file has what help, schemas, completion and agents need
+//! beside. `run` turns arguments into a request, calls one use case, and prints its report; it decides nothing else.
 
 mod actions;
 mod agent_answers;
@@ -19,6 +19,7 @@ mod clash_lines;
 mod clone;
 mod clones;
 mod colony;
+mod commands;
 mod commit;
 mod complete;
 mod completions;
@@ -29,6 +30,7 @@ mod corrected_command;
 mod credential;
 mod decide;
 mod decisions;
+mod declaration;
 mod deinit;
 mod diff;
 mod disk_space;
@@ -75,6 +77,7 @@ mod projects;
 mod promote;
 mod prune;
 mod query;
+mod query_answers;
 pub mod reference;
 mod restore;
 mod roff;

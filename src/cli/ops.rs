@@ -1,6 +1,7 @@
 //! `git colony ops`
 
 use crate::clones::removal::removed_clone::RemovedClone;
+use crate::design::checkpoint::retention::PruneReport;
 use crate::flow::prune::{self, What};
 use crate::flow::reports::operations::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::model::id::OperationId;
@@ -11,7 +12,9 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// List the operations, oldest first
@@ -52,6 +55,28 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("ops", Section::Inspect, Screen::First)
+        .lists_by_itself()
+        .example("git colony ops -n 5", "the newest five operations")
+        .example("git colony ops show op-2", "one of them, with what it moved aside")
+        .answers::<OperationsReport>()
+        .action(action("list_operations", Group::States, Effect::Reads).takes(&[
+            same("limit").told("Only the newest"),
+            same("all_worktrees").told("Of every worktree"),
+        ]))
+        .below([
+            Declaration::of("ops show").answers::<OperationReport>().action(
+                action("show_operation", Group::States, Effect::Reads).takes(&[as_arg(
+                    "operation",
+                    "id",
+                )
+                .told("As in 'op-12'")]),
+            ),
+            Declaration::of("ops prune").answers::<PruneReport>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

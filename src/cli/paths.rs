@@ -5,6 +5,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// List where everything about this checkout is kept
@@ -13,6 +14,13 @@ use super::{Face, Opening, Stop};
 /// that this checkout had before it was moved or its origin changed; 'session adopt' takes their sessions over.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("paths", Section::Inspect, Screen::All)
+        .example("git colony paths", "where everything is kept, and how much")
+        .example("git colony paths --json", "the same for a program")
+        .answers::<PathsReport>()
+}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::flow::context::known_projects::ProjectSource;
 use crate::flow::context::project_changes::{self, ProjectChange, ProjectChangeReport};
 use crate::flow::context::projects::{self, PlanRow, PlansReport, ProjectRow, ProjectsReport};
+use crate::flow::reports::completion::Names;
 use crate::model::time::Moment;
 use crate::store::Session;
 use crate::store::settings::projects::{
@@ -13,6 +14,7 @@ use crate::store::settings::projects::{
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// List the projects: the files that tasks are about
@@ -79,6 +81,29 @@ struct RemoveArgs {
 /// made of all projects unless one of that name says otherwise.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlansArgs {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("projects", Section::Inspect, Screen::All)
+        .example("git colony projects", "what projects there are, and their files")
+        .example(
+            "git colony projects add app src --dry-run",
+            "the change that makes a directory a project",
+        )
+        .answers::<ProjectsReport>()
+        .below([
+            Declaration::of("projects add").answers::<ProjectChangeReport>(),
+            Declaration::of("projects remove")
+                .answers::<ProjectChangeReport>()
+                .completes("NAME", Names::Projects),
+        ])
+}
+
+pub(super) fn plans_declaration() -> Declaration {
+    Declaration::listed("plans", Section::Inspect, Screen::All)
+        .example("git colony plans", "projects, view and budget of each plan")
+        .example("git colony plans --json", "the same for a program")
+        .answers::<PlansReport>()
+}
 
 fn name(text: &str) -> Result<String, String> {
     match name_problem(text) {

@@ -10,6 +10,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Move documents from the knowledge base to a source of the map
@@ -38,6 +40,45 @@ pub(super) struct DemoteArgs {
     /// Show the change of the map, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("promote", Section::Inspect, Screen::All)
+        .example(
+            "git colony promote --dry-run docs",
+            "the change of the map that makes the documents of a directory pages",
+        )
+        .example(
+            "git colony promote docs/undo.md",
+            "move a document from the knowledge base to a source",
+        )
+        .answers::<PromotionReport>()
+        .action(
+            action("promote", Group::Pages, Effect::Adds)
+                .told(
+                    "Move documents from the knowledge base to a literature source of the map, by \
+                     one commit",
+                )
+                .takes(&[same("paths").plain().required()]),
+        )
+}
+
+pub(super) fn demote_declaration() -> Declaration {
+    Declaration::listed("demote", Section::Inspect, Screen::All)
+        .example(
+            "git colony demote --dry-run docs",
+            "the change of the map that gives them to the knowledge base",
+        )
+        .example("git colony demote docs/undo.md", "move a document to the knowledge base")
+        .answers::<PromotionReport>()
+        .action(
+            action("demote", Group::Pages, Effect::Adds)
+                .told(
+                    "Move documents from literature sources of the map to the knowledge base, by \
+                     one commit",
+                )
+                .takes(&[same("paths").plain().required()]),
+        )
 }
 
 pub(super) fn promote(face: &mut Face<'_>, args: &PromoteArgs) -> Result<Outcome, Stop> {

@@ -10,6 +10,7 @@ use crate::store::refs::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// Delete old operations and automatic checkpoints
@@ -27,6 +28,13 @@ pub(super) struct Args {
     /// Show what would be deleted, and delete nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("prune", Section::Inspect, Screen::All)
+        .example("git colony prune -n", "show the data past its time")
+        .example("git colony prune --keep 90", "keep three months")
+        .answers::<PruneReport>()
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -2,23 +2,28 @@
 
 use clap::Subcommand;
 
+use crate::flow::workspace::query::Asked;
 use crate::flow::workspace::query::mirror::Fetching;
-use crate::flow::workspace::query::query_file::{self, FileRequest, FileText, QueryFileReport};
+use crate::flow::workspace::query::query_file::{self, FileRequest, QueryFileReport};
 use crate::flow::workspace::query::query_indexed::{self, IndexedRequest};
-use crate::flow::workspace::query::query_list::{self, FilePath, ListRequest, QueryListReport};
-use crate::flow::workspace::query::query_log::{self, CommitOf, LogRequest, QueryLogReport};
-use crate::flow::workspace::query::query_text::{
-    self, NotSearched, QueryTextReport, TextHit, TextLimits, TextRequest,
-};
-use crate::flow::workspace::query::{Answered, Asked};
+use crate::flow::workspace::query::query_list::{self, ListRequest, QueryListReport};
+use crate::flow::workspace::query::query_log::{self, LogRequest, QueryLogReport};
+use crate::flow::workspace::query::query_text::{self, QueryTextReport, TextLimits, TextRequest};
 use crate::git::Checkout;
 use crate::model::Result;
-use crate::model::time::Moment;
 use crate::text::line_query::{Case, Reading};
-use crate::ui::answer::{Answer, Outcome};
-use crate::ui::text;
+use crate::ui::answer::Outcome;
 
+use super::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop, catalog};
+
+/// The repositories that an action asks.
+const REPOSITORIES: Takes = same("repositories").told("By id, name or path (default: all)");
+const CONVERSATION: Takes = as_arg("conversation_id", "conversation").told("For the trace");
+const AT_REVISION: Takes =
+    as_arg("ref", "revision").or("revision").told("Instead of the working tree");
+const FETCH: Takes = same("fetch").told("Fetch mirrors first");
 
 /// Ask the repositories of the catalog for text, a file or commits
 ///
@@ -128,6 +133,73 @@ struct LogArgs {
     max_commits: usize,
 }
 
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("query", Section::Inspect, Screen::All)
+        .example("git colony query text one", "lines with a word, in every repository")
+        .example("git colony query file a.txt", "one file of each")
+        .example(
+            "git colony query log -n 3 --fetch",
+            "the newest commits of each, also at git hosts",
+        )
+        .below([text_declaration(), file_declaration(), list_declaration(), log_declaration()])
+}
+
+fn text_declaration() -> Declaration {
+    Declaration::of("query text").answers::<QueryTextReport>().action(
+        action("query_text", Group::Repository, Effect::Reads).takes(&[
+            how("query", How::Text("query")).required(),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            same("regex").plain(),
+            same("case_sensitive").plain(),
+            same("indexed").told("Ask the search indexes, for passages about the query"),
+            as_arg("limit", "max_matches").or("max_matches").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn file_declaration() -> Declaration {
+    Declaration::of("query file").answers::<QueryFileReport>().action(
+        action("query_file", Group::Repository, Effect::Reads).takes(&[
+            same("path").told("From the root of each repository, or absolute"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            same("max_bytes").plain(),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn list_declaration() -> Declaration {
+    Declaration::of("query list").answers::<QueryListReport>().action(
+        action("query_list", Group::Repository, Effect::Reads).takes(&[
+            same("path").told("Only at or below it"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            as_arg("limit", "max_files").or("max_files").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
+}
+
+fn log_declaration() -> Declaration {
+    Declaration::of("query log").answers::<QueryLogReport>().action(
+        action("query_log", Group::Repository, Effect::Reads).takes(&[
+            same("contains").told("In the message, with its case"),
+            same("path").told("Only commits that change it"),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            as_arg("limit", "max_commits").or("max_commits").told("Of each repository"),
+            CONVERSATION,
+        ]),
+    )
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
     let reach = face.reach(&checkout)?;
@@ -197,157 +269,4 @@ fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<Asked> 
             Fetching::Never
         },
     })
-}
-
-impl Answered {
-    /// Returns the sentence about results of this name.
-    fn sentence(&self, name: &str) -> String {
-        let found = text::count(self.result_count, name);
-        let queried = match self.repositories_queried {
-            1 => "1 repository".to_owned(),
-            many => format!("{many} repositories"),
-        };
-        let skipped = match self.skipped.len() {
-            0 => String::new(),
-            many => format!(", {many} skipped"),
-        };
-        let cut = if self.truncated { "; there are more" } else { "" };
-        format!("{found} in {queried}{skipped}{cut}")
-    }
-
-    fn reasons(&self) -> Vec<String> {
-        let skipped = self.skipped.iter();
-        let reason = skipped.map(|one| format!("skipped '{}': {}", one.display_name, one.reason));
-        reason.collect()
-    }
-
-    fn outcome(&self) -> Outcome {
-        if self.result_count == 0 { Outcome::No } else { Outcome::Yes }
-    }
-}
-
-impl NotSearched {
-    /// Returns the line about them; `None` if all files were searched.
-    fn sentence(&self) -> Option<String> {
-        let reasons: Vec<_> = [
-            (self.secret, "likely secret"),
-            (self.too_large, "too large"),
-            (self.not_text, "not UTF-8"),
-            (self.not_a_file, "not a plain file"),
-            (self.unreadable, "unreadable"),
-        ]
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, why)| format!("{count} {why}"))
-        .collect();
-        let files = text::count(self.count, "file");
-        (self.count > 0).then(|| format!("not searched: {files} ({})", reasons.join(", ")))
-    }
-}
-
-impl Answer for QueryTextReport {
-    fn is_listing(&self) -> bool {
-        true
-    }
-
-    fn message(&self) -> String {
-        self.answered.sentence("line")
-    }
-
-    fn narration(&self) -> Vec<String> {
-        let mut lines = self.answered.reasons();
-        lines.extend(self.files_not_searched.sentence());
-        lines
-    }
-
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let line = |hit: &TextHit| {
-            let TextHit { of, path, .. } = hit;
-            let number = hit.line_number.map_or_else(String::new, |number| format!(":{number}"));
-            format!("{}: {path}{number}: {}", of.display_name, hit.line_text)
-        };
-        self.hits.iter().map(line).collect()
-    }
-
-    fn outcome(&self) -> Outcome {
-        self.answered.outcome()
-    }
-}
-
-impl Answer for QueryFileReport {
-    fn is_listing(&self) -> bool {
-        true
-    }
-
-    fn message(&self) -> String {
-        self.answered.sentence("file")
-    }
-
-    fn narration(&self) -> Vec<String> {
-        self.answered.reasons()
-    }
-
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let lines = |file: &FileText| {
-            let cut = if file.truncated { ", cut" } else { "" };
-            let size = text::size(file.bytes_read as u64);
-            let title = format!("{}: {} ({size}{cut})", file.of.display_name, file.path);
-            let content = file.content.lines().map(|line| format!("  {line}"));
-            std::iter::once(title).chain(content).collect::<Vec<_>>()
-        };
-        self.files.iter().flat_map(lines).collect()
-    }
-
-    fn outcome(&self) -> Outcome {
-        self.answered.outcome()
-    }
-}
-
-impl Answer for QueryListReport {
-    fn is_listing(&self) -> bool {
-        true
-    }
-
-    fn message(&self) -> String {
-        self.answered.sentence("file")
-    }
-
-    fn narration(&self) -> Vec<String> {
-        self.answered.reasons()
-    }
-
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let line = |file: &FilePath| format!("{}: {}", file.of.display_name, file.path);
-        self.paths.iter().map(line).collect()
-    }
-
-    fn outcome(&self) -> Outcome {
-        self.answered.outcome()
-    }
-}
-
-impl Answer for QueryLogReport {
-    fn is_listing(&self) -> bool {
-        true
-    }
-
-    fn message(&self) -> String {
-        self.answered.sentence("commit")
-    }
-
-    fn narration(&self) -> Vec<String> {
-        self.answered.reasons()
-    }
-
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &CommitOf| {
-            let id = one.commit.commit.chars().take(8).collect();
-            vec![one.of.display_name.clone(), id, one.commit.summary.clone()]
-        };
-        text::table(&self.commits.iter().map(row).collect::<Vec<_>>())
-    }
-
-    fn outcome(&self) -> Outcome {
-        self.answered.outcome()
-    }
 }

@@ -8,6 +8,7 @@ use crate::design::restore::restore_report::RestoreReport;
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::flow::agents::agent_state;
 use crate::flow::clones::colony;
+use crate::flow::reports::completion::Names;
 use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -15,7 +16,9 @@ use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
 use super::checkpoint::why;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines, typed_path, undo};
 
 /// Restore a checkpoint or any commit, or only some of its files
@@ -67,6 +70,34 @@ enum ModeArg {
     Files,
     /// All of it, on a new fork; the current branch stays where it is
     Fork,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("restore", Section::Restore, Screen::First)
+        .example("git colony restore HEAD", "drop uncommitted changes; undo restores them")
+        .example("git colony restore 'it works' -- a.txt", "one file as it was")
+        .example("git colony restore release-1 -n", "show what going there would do")
+        .answers::<RestoreReport>()
+        .completes("ID", Names::CheckpointsAndOperations)
+        .action(
+            action("restore_checkpoint", Group::States, Effect::Destroys)
+                .told(
+                    "Restore a checkpoint, or go back to any previous version: all of an earlier \
+                     state, or only some files",
+                )
+                .takes(&[
+                    as_arg("checkpoint_id", "name")
+                        .told("As for show_checkpoint; or an operation, or a revision"),
+                    same("mode").told(
+                        "replace (the default): branch and files; files: files only; fork: into a \
+                         new fork",
+                    ),
+                    as_arg("recovery_label", "label").told("With 'mode' fork: its label"),
+                    same("keep_untracked"),
+                    same("force"),
+                    same("paths").told("Only these files, or files below"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

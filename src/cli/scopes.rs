@@ -8,8 +8,16 @@ use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, Takes, action, as_arg};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
+
+/// The scope that an action of pages is about.
+pub(super) const SCOPE: Takes =
+    as_arg("scope_id", "scope").told("Its id, a prefix, or the name of its row");
+/// The scope that an action of scopes is about.
+const SCOPE_ID: Takes = as_arg("scope_id", "id").told("Its id, a prefix, or the name of its row");
 
 /// List the mapped scopes
 ///
@@ -45,6 +53,30 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("scopes", Section::Inspect, Screen::All)
+        .lists_by_itself()
+        .example("git colony scopes", "the mapped scopes")
+        .example("git colony scopes unmap default -n", "show what taking it back would do")
+        .answers::<ScopesReport>()
+        .action(action("list_mapped_scopes", Group::Pages, Effect::Reads))
+        .below([
+            Declaration::of("scopes unmap").answers::<UnmapReport>().action(
+                action("munmap_scope", Group::Pages, Effect::Adds)
+                    .told("Unmap a scope; its files stay, and undo restores the mapping")
+                    .takes(&[SCOPE_ID]),
+            ),
+            Declaration::of("scopes mapped").answers::<MappedReport>().action(
+                action("is_scope_mapped", Group::Pages, Effect::Reads)
+                    .told("Check whether a scope is mapped")
+                    .takes(&[as_arg("scope_id", "id").told("The full id")]),
+            ),
+            Declaration::of("scopes show")
+                .answers::<ScopeReport>()
+                .action(action("get_scope_status", Group::Pages, Effect::Reads).takes(&[SCOPE_ID])),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -1,5 +1,8 @@
 //! `git colony search`
 
+use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop, pages};
 use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin};
 use crate::model::Result;
@@ -9,6 +12,10 @@ use crate::search::query::{Query, Syntax};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+/// Asks the mapped files of the working tree.
+pub(super) const MAPPED_WORKTREE: Takes =
+    same("worktree").told("Files of the working tree, as it is mapped");
 
 /// Find the passages of mapped files that a query is about
 ///
@@ -83,6 +90,32 @@ impl FilesArgs {
             globs: self.path,
         })
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("search", Section::Inspect, Screen::All)
+        .example("git colony search parse a header", "passages about it, the best first")
+        .example("git colony search --path '*.md' --limit 3 undo", "in some files")
+        .example("git colony search --raw '+undo -test'", "with one word and without another")
+        .answers::<SearchReport>()
+        .action(
+            action("search", Group::Pages, Effect::Reads)
+                .told("Find the passages of mapped files that a query is about, the best first")
+                .takes(&[
+                    how("query", How::Text("query"))
+                        .required()
+                        .told("Words or a question; a phrase in quotation marks is preferred"),
+                    same("limit").plain(),
+                    SCOPE,
+                    as_arg("paths", "path").or("globs").told("Globs"),
+                    as_arg("in", "origin").told("Mapped files, the knowledge base, or both"),
+                    same("data_type").told("Only documents of this kind"),
+                    MAPPED_WORKTREE,
+                    same("raw").told(
+                        "As an expression: '+word' and phrases are required, '-word' excludes",
+                    ),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

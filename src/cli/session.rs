@@ -1,12 +1,16 @@
 //! `git colony session`
 
-use crate::flow::sessions::new_session::Where;
-use crate::flow::sessions::session_changes::{self, SessionChange};
-use crate::flow::sessions::session_list::{self, Listed};
+use crate::flow::sessions::new_session::{NewSessionReport, Where};
+use crate::flow::sessions::old_sessions::AdoptReport;
+use crate::flow::sessions::session_changes::{self, SessionChange, SessionChangeReport};
+use crate::flow::sessions::session_list::{self, Listed, SessionsReport};
+use crate::flow::sessions::session_show::SessionReport;
 use crate::flow::sessions::session_work::WithPatch;
 use crate::flow::sessions::{SessionPlace, new_session, old_sessions, session_show};
 use crate::ui::answer::Outcome;
 
+use super::actions::{Effect, Group, action, as_arg, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 // Not comments for documentation: the name of a variable would want markup there, which help has not.
@@ -108,6 +112,39 @@ struct Which {
     /// Show the event, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("session", Section::Collaborate, Screen::All)
+        .example("git colony session new", "begin one; prints the id for COLONY_SESSION")
+        .example("git colony session note 'the parser first'", "add a text to it")
+        .example("git colony session show", "what it did")
+        .answers::<SessionsReport>()
+        .below([
+            Declaration::of("session new").answers::<NewSessionReport>().action(
+                action("session_new", Group::Agents, Effect::Adds)
+                    .told("Begin a session, whose file records its work")
+                    .takes(&[same("plan").told("Default: 'default'")]),
+            ),
+            Declaration::of("session list").answers::<SessionsReport>().action(
+                action("session_list", Group::Agents, Effect::Reads)
+                    .told("List the sessions of this checkout"),
+            ),
+            Declaration::of("session show").answers::<SessionReport>().action(
+                action("session_show", Group::Agents, Effect::Reads)
+                    .takes(&[as_arg("session", "id").plain(), same("diff")]),
+            ),
+            Declaration::of("session note").answers::<SessionChangeReport>().action(
+                action("session_note", Group::Agents, Effect::Adds)
+                    .takes(&[same("text").plain(), as_arg("session", "id").plain()]),
+            ),
+            Declaration::of("session end").answers::<SessionChangeReport>().action(
+                action("session_end", Group::Agents, Effect::Adds)
+                    .takes(&[as_arg("session", "id").plain()]),
+            ),
+            Declaration::of("session adopt").answers::<AdoptReport>(),
+            Declaration::of("session resume").answers::<SessionChangeReport>(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

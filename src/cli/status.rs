@@ -7,7 +7,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
 use super::checkpoints::age;
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// Show the state of the repository
@@ -20,6 +22,18 @@ pub(super) struct Args {
     /// names something that needs attention. Outside of a repository: nothing, and no error.
     #[arg(long)]
     pub(super) line: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("status", Section::Inspect, Screen::First)
+        .example("git colony status", "shows the state of the repository")
+        .example("git colony status --line", "in one line, for a prompt")
+        .answers::<StatusReport>()
+        .answers_with::<LineReport>("status --line")
+        .action(action("get_repo_state", Group::States, Effect::Reads).told(
+            "Show the status of this git working tree: branch, uncommitted changes, checkpoints, \
+             what undo would undo",
+        ))
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -10,6 +10,8 @@ use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
 /// Share forks, named checkpoints and records with a remote
@@ -36,6 +38,17 @@ pub(super) struct Args {
     /// Ask the remote for its refs, show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("sync", Section::Collaborate, Screen::All)
+        .example("git colony sync -n", "show what would be shared")
+        .example("git colony sync --fetch", "fetch what others share, push nothing")
+        .answers::<SyncReport>()
+        .action(
+            action("sync", Group::Repository, Effect::Publishes)
+                .takes(&[same("remote"), same("fetch").told("Only fetch from it")]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -1,9 +1,11 @@
 //! `git colony tag`
 
 use crate::design::checkpoint::left_out::Allowances;
-use crate::design::checkpoint::{self, Request};
+use crate::design::checkpoint::{self, CheckpointReport, Request};
 use crate::ui::answer::Outcome;
 
+use super::actions::{Effect, Group, action, as_arg, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// Create a checkpoint of an existing commit
@@ -23,6 +25,21 @@ pub(super) struct Args {
     /// Show what would be tagged, and tag nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("tag", Section::Keep, Screen::All)
+        .example("git colony tag -m 'last good' HEAD~1", "give an existing commit a label")
+        .example(
+            "git colony tag -m release-1 HEAD --rationale 'sent to the customer'",
+            "and a reason",
+        )
+        .answers::<CheckpointReport>()
+        .action(action("tag_checkpoint", Group::States, Effect::Adds).takes(&[
+            same("label").plain(),
+            same("rationale"),
+            as_arg("ref", "revision").or("sha").plain(),
+        ]))
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

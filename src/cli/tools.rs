@@ -1,5 +1,6 @@
 //! `git colony tools`
 
+use crate::flow::reports::completion::Names;
 use crate::flow::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
 use crate::model::time::Moment;
 use crate::setup::scaffolds;
@@ -9,6 +10,8 @@ use crate::setup::tooling_imports::ImportProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, as_arg, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Run, Stop};
 
 /// List, find and create the tools of this repository
@@ -118,6 +121,53 @@ impl From<TemplateArg> for scaffolds::Template {
             TemplateArg::RustCrate => scaffolds::Template::RustCrate,
         }
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("tools", Section::Inspect, Screen::All)
+        .lists_by_itself()
+        .example("git colony tools", "the tools of this repository")
+        .example("git colony tools find parser", "those that do something")
+        .answers::<ToolsReport>()
+        .action(
+            action("list_tools", Group::Repository, Effect::Reads).told(
+                "List the tools of this repository, below tools/; not the tools of this server",
+            ),
+        )
+        .below([
+            Declaration::of("tools find")
+                .answers::<FindReport>()
+                .completes("QUERY", Names::Capabilities)
+                .action(
+                    action("find_existing_tool", Group::Repository, Effect::Reads)
+                        .told("Find tools of this repository by capability, the best match first")
+                        .takes(&[
+                            as_arg("capability_query", "query"),
+                            as_arg("require_writable", "writable"),
+                        ]),
+                ),
+            Declaration::of("tools new")
+                .answers::<NewReport>()
+                .completes("PURPOSE", Names::Purposes)
+                .action(
+                    action("bootstrap_repo", Group::Repository, Effect::Adds)
+                        .told(
+                            "Create a tool of this repository from a template, in \
+                             tools/PURPOSE/NAME, by one commit",
+                        )
+                        .takes(&[
+                            same("template").plain(),
+                            same("purpose").plain(),
+                            same("name").plain(),
+                            same("license").told("As in 'MIT'"),
+                            same("capability").told("By which it is found"),
+                            same("description").plain(),
+                            same("target").told("'subdir_in_monorepo:tools/PURPOSE/NAME'"),
+                            how("initial_files", How::Pairs("files")).told("Texts by path"),
+                            how("template_vars", How::Pairs("variables")).plain(),
+                        ]),
+                ),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -5,6 +5,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
 /// List the branches, and where each left the default branch
@@ -13,6 +15,14 @@ use super::{Face, Opening, Stop};
 /// init.defaultBranch, 'main' or 'master', else the current one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("topology", Section::Inspect, Screen::All)
+        .example("git colony topology", "every branch, and where it left main")
+        .example("git colony topology --json", "for a program")
+        .answers::<TopologyReport>()
+        .action(action("get_branch_topology", Group::Design, Effect::Reads))
+}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let session = face.session(Opening::Look)?;

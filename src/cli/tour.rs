@@ -19,6 +19,7 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// The rows of a screen, without the prompt.
@@ -36,6 +37,13 @@ const INDENT: &str = "  ";
 /// repository is only read, nothing is fetched, and no user configuration is used.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("tour", Section::Inspect, Screen::All)
+        .example("git colony tour", "see what the commands do, in a temporary copy")
+        .example("git colony tour --json", "the same for a program")
+        .answers::<TourReport>()
+}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let world = face.world()?;
@@ -237,7 +245,7 @@ struct Step {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct TourReport {
+struct TourReport {
     /// The number of files in the copy.
     files: usize,
     /// The number of files in HEAD.

@@ -5,7 +5,7 @@ use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
-use crate::flow::sessions::session_undo;
+use crate::flow::sessions::session_undo::{self, SessionUndoReport};
 use crate::flow::undo;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
@@ -15,6 +15,8 @@ use crate::store::operation::last_act::LastAct;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, How, action, how, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop};
 
 /// Undo the newest operation of this worktree
@@ -59,6 +61,33 @@ pub(super) struct RedoArgs {
     /// Show what would be redone, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("undo", Section::Restore, Screen::First)
+        .example("git colony undo", "take the last step back")
+        .example("git colony undo 2 -n", "show what undoing two steps would do")
+        .answers::<UndoReport>()
+        .answers_with::<SessionUndoReport>("undo --session")
+        .action(
+            action("undo", Group::States, Effect::DestroysWith("force"))
+                .told("Undo the last change (operation), or several, at once; redo reverts that")
+                .takes(&[
+                    how("steps", How::Number("steps", None)).told("How many, 1 or more"),
+                    same("force"),
+                ]),
+        )
+}
+
+pub(super) fn redo_declaration() -> Declaration {
+    Declaration::listed("redo", Section::Restore, Screen::All)
+        .example("git colony redo -n", "show what would come back")
+        .example("git colony redo", "redo what undo reverted")
+        .answers::<UndoReport>()
+        .action(action("redo", Group::States, Effect::DestroysWith("force")).takes(&[
+            how("steps", How::Number("steps", None)).told("How many, 1 or more"),
+            same("force"),
+        ]))
 }
 
 pub(super) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outcome, Stop> {

@@ -8,6 +8,8 @@ use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, same};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop, typed_path};
 
 /// Check whether a file can be read by its format
@@ -19,6 +21,17 @@ pub(super) struct Args {
     /// The file
     #[arg(value_name = "PATH")]
     path: PathBuf,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("validate", Section::Inspect, Screen::All)
+        .example("git colony validate a.txt", "whether it can be read")
+        .example("git colony validate --json a.txt", "as JSON")
+        .answers::<ValidateReport>()
+        .action(
+            action("validate_file", Group::Repository, Effect::Reads)
+                .takes(&[same("path").plain()]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -9,6 +9,8 @@ use crate::flow::reports::formats;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 
+use super::actions::{Effect, Group, action};
+use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
 /// Print the version and the formats it reads
@@ -17,6 +19,14 @@ pub(super) struct Args {
     /// `--version` in place of the command: one line for people, as other programs print it.
     #[arg(skip)]
     pub(super) is_option: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("version", Section::Inspect, Screen::All)
+        .example("git colony version", "the version and the formats")
+        .example("git colony -V --json", "for a program")
+        .answers::<VersionReport>()
+        .action(action("version", Group::Repository, Effect::Reads))
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
@@ -28,7 +38,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct VersionReport {
+struct VersionReport {
     #[serde(skip)]
     is_brief: bool,
     version: &'static str,

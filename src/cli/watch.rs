@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::flow::watch::watcher::{self, Done, Go, Options};
 use crate::flow::watch::{
-    self, DEBOUNCE_SECONDS, OnChange, Request, WatchReport, WatchesReport, watch_log,
+    self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchReport, WatchesReport, watch_log,
 };
 use crate::git::process::detached;
 use crate::model::escape;
@@ -17,6 +17,9 @@ use crate::store::Session;
 use crate::ui::answer::{Answer as _, Form, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action, as_arg, same};
+use super::declaration::{Declaration, Screen, Section};
+use super::scopes::SCOPE;
 use super::typed_path::repo_path;
 use super::{Face, Run, Stop};
 
@@ -85,6 +88,54 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("watch", Section::Inspect, Screen::All)
+        .example(
+            "git colony watch --on-change reindex --auto-checkpoint 30 --detach",
+            "map files again when they change, and keep quiet states",
+        )
+        .example(
+            "git colony watch default src --id mine --detach",
+            "write events in the background",
+        )
+        .example(
+            "git colony watch --resume --detach",
+            "resume the watches, after a restart of the machine",
+        )
+        .answers::<WatchReport>()
+        .action(
+            action("watch_repo", Group::Pages, Effect::Adds)
+                .by("watch --detach")
+                .told(
+                    "Watch the files of a scope until unwatch_repo: a change writes events, and \
+                     may map pages again",
+                )
+                .takes(&[
+                    SCOPE.required(),
+                    same("paths").told("They need not exist"),
+                    same("on_change").told(
+                        "Write an event; 'invalidate' also marks pages as stale, 'reindex' maps \
+                         them again",
+                    ),
+                    as_arg("debounce_seconds", "debounce").told("Quiet time before it reacts"),
+                    as_arg("watch_id", "id").told("Default: a new one"),
+                ]),
+        )
+}
+
+pub(super) fn watches_declaration() -> Declaration {
+    Declaration::listed("watches", Section::Inspect, Screen::All)
+        .example("git colony watches", "the watches of this working tree")
+        .example("git colony watches stop mine", "stop one")
+        .answers::<WatchesReport>()
+        .action(action("list_watches", Group::Pages, Effect::Reads))
+        .below([Declaration::of("watches stop").answers::<StoppedReport>().action(
+            action("unwatch_repo", Group::Pages, Effect::Adds)
+                .told("Stop a watch")
+                .takes(&[as_arg("watch_id", "id").plain()]),
+        )])
 }
 
 fn on_change() -> clap::builder::PossibleValuesParser {

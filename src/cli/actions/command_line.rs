@@ -118,13 +118,13 @@ pub(in crate::cli) fn in_own_words(grammar: &Command, action: &Action, error: &E
 /// Returns the command of these words; flags among them are skipped.
 ///
 /// # Panics
-/// If there is none: the table names only what exists, which a test holds.
+/// If there is none: actions are declared only of what exists, which a test holds.
 pub(in crate::cli) fn find<'a>(grammar: &'a Command, words: &str) -> &'a Command {
     let names = words.split(' ').filter(|word| !word.starts_with('-'));
     names.fold(grammar, |command, name| {
         command
             .find_subcommand(name)
-            .expect("the table of actions names commands that exist, which a test holds")
+            .expect("the declarations name commands that exist, which a test holds")
     })
 }
 
@@ -136,12 +136,12 @@ fn argument_of<'a>(command: &'a Command, id: &str) -> Option<&'a Arg> {
 /// Returns the argument of that name.
 ///
 /// # Panics
-/// If there is none: the table names only what exists, which a test holds.
+/// If there is none: actions are declared only of what exists, which a test holds.
 pub(super) fn argument<'a>(command: &'a Command, id: &str) -> &'a Arg {
     command
         .get_arguments()
         .find(|argument| argument.get_id() == id)
-        .expect("the table of actions names arguments that exist, which a test holds")
+        .expect("the declarations name arguments that exist, which a test holds")
 }
 
 /// Returns `true` if the argument is a flag.

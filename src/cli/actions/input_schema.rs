@@ -14,7 +14,7 @@ pub(in crate::cli) fn input_schema(grammar: &Command, action: &Action) -> Map<St
     object(find(grammar, action.command), &action.takes)
 }
 
-/// Returns the purpose of an action, in the words of its command's help if the table has no others.
+/// Returns the purpose of an action, in the words of its command's help if none others are declared.
 pub(in crate::cli) fn description(grammar: &Command, action: &Action) -> String {
     let own = action.told.map(str::to_owned);
     own.unwrap_or_else(|| text(find(grammar, action.command).get_about()))

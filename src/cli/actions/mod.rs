@@ -2,22 +2,66 @@
 //!
 //! An action is a command of ours under another name: its arguments are translated to a command line, which the
 //! same grammar reads and the same code answers. So `git colony call`, the MCP server and `--json` cannot differ,
-//! and the help of the command is the only text about an argument. Only the arguments of the table can be
-//! given: a new flag of a command does not become a tool of agents by itself.
+//! and the help of the command is the only text about an argument. Each command declares its actions. Only the arguments
+//! that it declares can be given: a new flag of a command does not become a tool of agents by itself.
+//!
+//! Not offered: decisions of a person (`deinit`, `prune`, hooks and settings, leave to run cargo, the approval of
+//! set-up commands, consent to publish, moving tags of a remote, likely secrets, taking over a clone, changes
+//! outside of the allowed paths), and arguments that are command lines.
 
 mod as_call;
 mod command_line;
 mod input_schema;
-mod table;
 mod typed_arguments;
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
+
+use super::commands;
 
 pub(super) use as_call::{Reach, in_calls};
 pub(super) use command_line::{command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
-pub(super) use table::{ACTIONS, CORE, find};
 pub(super) use typed_arguments::typed_arguments;
+
+/// The actions that are tools of their own by default: what an agent does in an hour.
+pub(super) const CORE: [&str; 21] = [
+    "get_repo_state",
+    "find",
+    "read",
+    "history",
+    "context",
+    "checkpoint_state",
+    "list_checkpoints",
+    "restore_checkpoint",
+    "undo",
+    "commit_state",
+    "diff_design",
+    "diff_against_checkpoint",
+    "fork_design",
+    "merge_design",
+    "decide",
+    "fleet",
+    "list_agents",
+    "new_agent",
+    "wait_events",
+    "blackboard_put",
+    "memory_add",
+];
+
+/// Every action, in the order of its group, and in a group in that of its command. Built when one is asked for.
+pub(super) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
+    let declared = commands::with_those_below().flat_map(|declaration| &declaration.actions);
+    let mut actions: Vec<Action> = declared.cloned().collect();
+    actions.sort_by_key(|action| action.group);
+    actions
+});
+
+/// Returns the action of a name.
+pub(super) fn find(name: &str) -> Option<&'static Action> {
+    ACTIONS.iter().find(|action| action.name == name)
+}
 
 /// One action.
 #[derive(Clone, Debug)]
@@ -37,7 +81,7 @@ pub(super) struct Action {
 }
 
 /// The groups of actions; `mcp --only` offers some of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Group {
     /// Checkpoints, restore, undo, commits
     States,
@@ -141,37 +185,105 @@ pub(super) enum How {
     Object(&'static [Takes]),
 }
 
+/// Declares an action, which its command does.
+pub(super) fn action(name: &'static str, group: Group, effect: Effect) -> Action {
+    Action { name, group, effect, command: "", takes: Vec::new(), told: None }
+}
+
+impl Action {
+    /// Has its command given these flags, as in `diff --patch`.
+    pub(super) fn by(self, command: &'static str) -> Action {
+        Action { command, ..self }
+    }
+
+    /// Describes it.
+    pub(super) fn told(self, told: &'static str) -> Action {
+        Action { told: Some(told), ..self }
+    }
+
+    /// Takes these arguments, in fewer words than the help of a command: an agent reads all of them before it begins.
+    pub(super) fn takes(self, takes: &[Takes]) -> Action {
+        Action { takes: takes.to_vec(), ..self }
+    }
+}
+
 /// Takes an argument under its name in the grammar.
-const fn same(name: &'static str) -> Takes {
+pub(super) const fn same(name: &'static str) -> Takes {
     as_arg(name, name)
 }
 
 /// Takes an argument under a name of the specification.
-const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
+pub(super) const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
     how(name, How::As(argument))
 }
 
 /// Takes an argument in this way.
-const fn how(name: &'static str, how: How) -> Takes {
+pub(super) const fn how(name: &'static str, how: How) -> Takes {
     Takes { name, also: None, how, is_required: false, told: None }
 }
 
-/// Takes an argument that has to be given.
-const fn required(takes: Takes) -> Takes {
-    Takes { is_required: true, ..takes }
+impl Takes {
+    /// Has to be given.
+    pub(super) const fn required(self) -> Takes {
+        Takes { is_required: true, ..self }
+    }
+
+    /// Has a second name, too.
+    pub(super) const fn or(self, also: &'static str) -> Takes {
+        Takes { also: Some(also), ..self }
+    }
+
+    /// Has no description: its name says enough.
+    pub(super) const fn plain(self) -> Takes {
+        self.told("")
+    }
+
+    /// Describes it.
+    pub(super) const fn told(self, told: &'static str) -> Takes {
+        Takes { told: Some(told), ..self }
+    }
 }
 
-/// Takes an argument under a second name, too.
-const fn or(also: &'static str, takes: Takes) -> Takes {
-    Takes { also: Some(also), ..takes }
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-/// Takes an argument without a description: its name says enough.
-const fn plain(takes: Takes) -> Takes {
-    told("", takes)
-}
+    use super::*;
 
-/// Describes an argument.
-const fn told(told: &'static str, takes: Takes) -> Takes {
-    Takes { told: Some(told), ..takes }
+    #[test]
+    fn every_action_is_made_of_arguments_of_the_grammar() {
+        let grammar = crate::cli::grammar::built();
+        let mut names = BTreeSet::new();
+        for action in ACTIONS.iter() {
+            assert!(names.insert(action.name), "'{}' is there twice", action.name);
+            // Both name what the grammar does not have.
+            input_schema(&grammar, action);
+            assert!(!description(&grammar, action).is_empty(), "{}", action.name);
+        }
+    }
+
+    #[test]
+    fn what_changes_something_can_be_previewed() {
+        let grammar = crate::cli::grammar::built();
+        for action in ACTIONS.iter().filter(|action| action.effect.may_need_preview()) {
+            let command = command_line::find(&grammar, action.command);
+            let has_dry_run =
+                command.get_arguments().any(|argument| argument.get_id() == "dry_run");
+            assert!(has_dry_run, "{}", action.name);
+        }
+    }
+
+    #[test]
+    fn no_action_takes_what_only_a_person_decides() {
+        let personal = ["approve", "allow_secret", "takeover", "allow_unscoped", "run"];
+        for action in ACTIONS.iter() {
+            for takes in &action.takes {
+                if let How::As(argument) = takes.how {
+                    assert!(!personal.contains(&argument), "{} {argument}", action.name);
+                }
+            }
+            // Syncing with '--push' is the consent itself.
+            assert!(action.name != "sync" || action.takes.iter().all(|takes| takes.name != "push"));
+        }
+    }
 }

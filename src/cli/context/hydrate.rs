@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::cli::actions::{Effect, Group, action, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop, typed_path};
 use crate::flow::context::hydrate::{
     self, HydrateRequest, Hydrated, HydrationReport, SkippedFile, TierTotal,
@@ -33,6 +35,21 @@ pub(in crate::cli) struct Args {
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("context hydrate")
+        .answers::<HydrationReport>()
+        .action(
+            action("hydrate_tiers_from_project", Group::Pages, Effect::Adds)
+                .told("Read the files of a project into its tiers")
+                .takes(&[same("project").plain().required()]),
+        )
+        .action(
+            action("hydrate_tiers_for_plan", Group::Pages, Effect::Adds)
+                .told("Read the files of a plan into the tiers of its projects")
+                .takes(&[same("plan").plain()]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcome, Stop> {

@@ -5,7 +5,11 @@ mod tiers;
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::scopes::SCOPE;
 use crate::cli::search::FilesArgs;
+use crate::cli::search::MAPPED_WORKTREE;
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
@@ -75,6 +79,49 @@ enum Command {
     Stats(tiers::StatsArgs),
     Gc(tiers::GcArgs),
     Flush(tiers::FlushArgs),
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("context", Section::Inspect, Screen::All)
+        .example(
+            "git colony context how is a header parsed --budget 4000",
+            "the passages about it, for a prompt",
+        )
+        .example(
+            "git colony context --budget 8000 -- src",
+            "the files of a directory and related ones",
+        )
+        .answers::<ContextReport>()
+        .action(
+            action("context", Group::Pages, Effect::Reads)
+                .told(
+                    "Search code in the repository for what a question is about: the best \
+                     passages as one text, with sources. 'paths': these and related files",
+                )
+                .takes(&[
+                    as_arg("query", "question").or("question").plain(),
+                    same("paths").plain(),
+                    same("all").told("All mapped files"),
+                    as_arg("budget_tokens", "budget")
+                        .told("Default: one answer of a tool, else 16,384"),
+                    same("plan").told("Print the files of this plan"),
+                    same("view").told("Of the plan"),
+                    same("skeleton").told("An outline in this share of the budget"),
+                    same("exclude_resident").told("Leave out the pages of your resident set"),
+                    SCOPE,
+                    as_arg("globs", "path").told("Of paths"),
+                    as_arg("in", "origin").plain(),
+                    same("data_type").told("As for search"),
+                    MAPPED_WORKTREE,
+                ]),
+        )
+        .below([
+            hydrate::declaration(),
+            tiers::flush_declaration(),
+            tiers::gc_declaration(),
+            tiers::list_declaration(),
+            tiers::stats_declaration(),
+        ])
 }
 
 fn view(text: &str) -> Result<ContextView, String> {

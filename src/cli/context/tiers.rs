@@ -1,5 +1,6 @@
 //! `git colony context list`, `stats`, `gc` and `flush`
 
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::context::fragment_list::{self, FragmentRow, FragmentsReport, ListRequest};
 use crate::flow::context::tiers::{self, ProjectTiers, TierChangeReport, TierStatsReport};
@@ -71,6 +72,22 @@ pub(in crate::cli) struct FlushArgs {
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn flush_declaration() -> Declaration {
+    Declaration::of("context flush").answers::<TierChangeReport>()
+}
+
+pub(super) fn gc_declaration() -> Declaration {
+    Declaration::of("context gc").answers::<TierChangeReport>()
+}
+
+pub(super) fn list_declaration() -> Declaration {
+    Declaration::of("context list").answers::<FragmentsReport>()
+}
+
+pub(super) fn stats_declaration() -> Declaration {
+    Declaration::of("context stats").answers::<TierStatsReport>()
 }
 
 pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop> {

@@ -1,5 +1,7 @@
 //! `git colony map blackboard`
 
+use crate::cli::actions::{Effect, Group, action, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_blackboard::{self, MapBlackboardReport, Request};
 use crate::flow::map::mapping::MapStatus;
@@ -25,6 +27,16 @@ pub(in crate::cli) struct Args {
     /// Show what would be mapped, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map blackboard").answers::<MapBlackboardReport>().action(
+        action("mmap_blackboard_scope", Group::Pages, Effect::Adds).takes(&[
+            same("scope"),
+            same("scope_id").told("Default: the blackboard, a colon and the namespace"),
+            same("namespace").told("Ends the default scope id"),
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -1,10 +1,16 @@
 //! The options of commands about the map of another repository.
 
 use crate::cli::Run;
+use crate::cli::actions::{Takes, as_arg, same};
 use crate::flow::map::at_remote::ByUrl;
 use crate::flow::map::map_home::MapOf;
 use crate::flow::map::other_repositories::Network;
 use crate::map::show::MapState;
+
+pub(super) const OTHER_REPOSITORY: Takes =
+    as_arg("origin_url", "url").told("Another repository by its map, at 'branch' or 'commit'");
+pub(super) const ITS_BRANCH: Takes = same("branch").plain();
+pub(super) const ITS_COMMIT: Takes = same("commit").plain();
 
 /// Another repository, and its state.
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,7 @@
 //! `git colony map check`
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
 use crate::map::show::MapCheckReport;
@@ -9,7 +11,7 @@ use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::by_url;
+use super::by_url::{self, ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
 
 /// Report every problem in the map, with line and column
 ///
@@ -26,6 +28,18 @@ pub(in crate::cli) struct Args {
     worktree: bool,
     #[command(flatten)]
     of: by_url::Args,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map check").answers::<MapCheckReport>().action(
+        action("check_repo_map", Group::Pages, Effect::Reads).takes(&[
+            as_arg("ref", "rev").or("revision").plain(),
+            same("worktree"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

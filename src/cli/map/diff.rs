@@ -1,7 +1,10 @@
 //! `git colony map diff`
 
+use crate::cli::actions::{Effect, Group, action, as_arg};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::flow::map::map_diff::{self, MapDiffReport};
+use crate::flow::reports::completion::Names;
 use crate::map::row_changes::{RowChange, RowDifference};
 use crate::model::time::Moment;
 use crate::page::listing::PageEntry;
@@ -22,6 +25,17 @@ pub(in crate::cli) struct Args {
     /// The second revision
     #[arg(value_name = "B")]
     b: String,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map diff")
+        .answers::<MapDiffReport>()
+        .completes("A", Names::Revisions)
+        .completes("B", Names::Revisions)
+        .action(
+            action("diff_pages", Group::Pages, Effect::Reads)
+                .takes(&[as_arg("ref_a", "a").plain(), as_arg("ref_b", "b").plain()]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

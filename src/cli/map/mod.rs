@@ -10,10 +10,14 @@ mod repo;
 mod show;
 mod tree;
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::flow::map::MapReport;
 use crate::map::show::MapState;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};
+use by_url::{ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
 
 pub(super) use check::told as told_problems;
 
@@ -48,6 +52,48 @@ enum Command {
     Diff(diff::Args),
     Repo(repo::Args),
     Blackboard(blackboard::Args),
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("map", Section::Inspect, Screen::All)
+        .example("git colony map check", "check the repo map")
+        .example("git colony map", "map every source into pages")
+        .example(
+            "git colony map preview --url \"$(git remote get-url origin)\"",
+            "the map of a repository elsewhere",
+        )
+        .answers::<MapReport>()
+        .action(
+            action("materialize_repo_map", Group::Pages, Effect::Adds)
+                .told(
+                    "Cut the repository into pages by its map: before list_stored_pages, and \
+                     after commits",
+                )
+                .takes(&[
+                    same("sources").told("Only the rows of these names"),
+                    same("worktree").told(
+                        "Files as they are, committed or not, into scopes that are never shared",
+                    ),
+                    as_arg("ref", "rev").or("revision").told("Default HEAD"),
+                    OTHER_REPOSITORY,
+                    ITS_BRANCH,
+                    ITS_COMMIT,
+                    as_arg("base_scope_id", "base_scope").told(
+                        "Begins the scope ids (default: the colony, else the origin, else the \
+                         first commit)",
+                    ),
+                    same("offline"),
+                ]),
+        )
+        .below([
+            check::declaration(),
+            show::declaration(),
+            preview::declaration(),
+            tree::declaration(),
+            diff::declaration(),
+            repo::declaration(),
+            blackboard::declaration(),
+        ])
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

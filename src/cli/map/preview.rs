@@ -1,5 +1,7 @@
 //! `git colony map preview`
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::flow::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
 use crate::flow::map::map_rows::Request;
@@ -8,7 +10,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::by_url;
+use super::by_url::{self, ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
 
 /// Show the settings of each row, inherited ones included
 ///
@@ -33,6 +35,22 @@ pub(in crate::cli) struct Args {
     /// Let the static row of this NAME move to a newer commit; may be repeated
     #[arg(long, value_name = "NAME")]
     thaw: Vec<String>,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map preview").answers::<PreviewReport>().action(
+        action("preview_repo_map", Group::Pages, Effect::Reads)
+            .told("Show the rows of the map with the settings in effect")
+            .takes(&[
+                as_arg("ref", "rev").or("revision").told("Default HEAD"),
+                same("worktree"),
+                same("sources").told("Only the rows of these names"),
+                OTHER_REPOSITORY,
+                ITS_BRANCH,
+                ITS_COMMIT,
+                as_arg("base_scope_id", "base_scope").told("As for materialize_repo_map"),
+            ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

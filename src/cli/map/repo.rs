@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_repo::{self, MapRepoReport, Origin, Request};
 use crate::flow::map::mapping::MapStatus;
@@ -9,6 +11,10 @@ use crate::flow::residency;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+/// The members of `config`.
+const HOW_A_REPOSITORY_IS_MAPPED: &[Takes] =
+    &[same("flush_threshold"), same("flush_token_budget"), same("pinned")];
 
 /// Map a repository that is in no row of the map, as a scope of its own
 ///
@@ -44,6 +50,19 @@ pub(in crate::cli) struct Args {
     /// Show what would be mapped, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map repo").answers::<MapRepoReport>().action(
+        action("mmap_repo", Group::Pages, Effect::Adds).takes(&[
+            as_arg("origin_url", "url").plain(),
+            as_arg("local_repo_path", "path").plain(),
+            same("branch").told("Default: main or the remote's; of a directory, its checkout"),
+            same("commit").told("Default: the tip of the branch"),
+            same("scope_id").told("Default: the address of the repository, else its first commit"),
+            how("config", How::Object(HOW_A_REPOSITORY_IS_MAPPED)),
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

@@ -1,5 +1,7 @@
 //! `git colony map show`
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_show;
 use crate::map::row::{RouteRow, SourceRow};
@@ -8,7 +10,8 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{by_url, told_problems};
+use super::by_url::{self, ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
+use super::told_problems;
 
 /// Show the map, row by row
 ///
@@ -24,6 +27,18 @@ pub(in crate::cli) struct Args {
     worktree: bool,
     #[command(flatten)]
     of: by_url::Args,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map show").answers::<MapShowReport>().action(
+        action("show_repo_map", Group::Pages, Effect::Reads).takes(&[
+            as_arg("ref", "rev").or("revision").told("Default HEAD"),
+            same("worktree"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

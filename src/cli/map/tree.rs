@@ -1,5 +1,7 @@
 //! `git colony map tree`
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_tree;
 use crate::map::listing::{Bounds, EntryKind, MapEntry, TreeReport};
@@ -7,7 +9,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::by_url;
+use super::by_url::{self, ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
 
 /// Show directories and files of a commit, directories first
 ///
@@ -31,6 +33,20 @@ pub(in crate::cli) struct Args {
     /// They are counted as pages count them, of the JSON of the records: mostly 10 to 15 % above those of the text.
     #[arg(long)]
     tokens: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("map tree").answers::<TreeReport>().action(
+        action("show_repo_tree", Group::Pages, Effect::Reads).takes(&[
+            as_arg("ref", "rev").or("revision").told("Default HEAD"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
+            same("max_depth").told("1 to 20"),
+            same("max_nodes").told("10 to 20000"),
+            same("tokens").told("Count tokens; most first"),
+        ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::flow::workspace::bench::REPOSITORY_ID;
 use crate::git::Checkout;
 use crate::model::{Code, Error};
@@ -91,6 +92,18 @@ struct Options {
     only: Vec<Group>,
     /// The bounds.
     bounds: McpSettings,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("mcp", Section::Inspect, Screen::All)
+        .example(
+            "git colony hooks install --for claude-code -n",
+            "what starts it in an agent; without -n it is installed",
+        )
+        .example(
+            "git colony mcp --read-only --only states </dev/null",
+            "a server that ends at once, and offers only to read states",
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::cli::actions::{Effect, Group, action, same};
+use crate::cli::declaration::Declaration;
+use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::pages::page_graph::{self, PageGraphReport};
 use crate::model::RepoPath;
@@ -25,6 +28,13 @@ pub(in crate::cli) struct Args {
     /// At most N pages, those with the most edges
     #[arg(long, value_name = "N", default_value_t = 5000)]
     max_nodes: usize,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("pages graph").answers::<PageGraphReport>().action(
+        action("get_page_graph", Group::Pages, Effect::Reads)
+            .takes(&[same("max_nodes").told("Those with the most edges"), SCOPE]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

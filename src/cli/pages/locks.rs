@@ -1,5 +1,7 @@
 //! `git colony pages lock`, `pages unlock` and `pages extend`
 
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::residency::page_locks::{
     self, ExtendReport, FailedPage, LockReport, LockedPage, UnlockReport,
@@ -7,6 +9,8 @@ use crate::flow::residency::page_locks::{
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+use super::PAGES;
 
 /// Lock pages, so that they stay in the resident set
 ///
@@ -56,6 +60,40 @@ pub(in crate::cli) struct ExtendArgs {
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn lock_declaration() -> Declaration {
+    Declaration::of("pages lock").answers::<LockReport>().action(
+        action("lock_pages", Group::Pages, Effect::Adds)
+            .told(
+                "Lock pages, so that they stay in your resident set and readable when their files \
+                 change",
+            )
+            .takes(&[
+                PAGES.required(),
+                as_arg("ttl_s", "ttl").told("At most a year"),
+                same("reason").plain(),
+            ]),
+    )
+}
+
+pub(super) fn unlock_declaration() -> Declaration {
+    Declaration::of("pages unlock").answers::<UnlockReport>().action(
+        action("unlock_pages", Group::Pages, Effect::Adds)
+            .told("Delete your own locks on pages")
+            .takes(&[PAGES.required()]),
+    )
+}
+
+pub(super) fn extend_declaration() -> Declaration {
+    Declaration::of("pages extend").answers::<ExtendReport>().action(
+        action("extend_lock", Group::Pages, Effect::Adds)
+            .told("Extend your own lock on a page that is still held")
+            .takes(&[
+                as_arg("page_id", "id").told("Or a unique prefix").required(),
+                as_arg("additional_s", "by").plain().required(),
+            ]),
+    )
 }
 
 pub(super) fn lock(face: &mut Face<'_>, args: &LockArgs) -> Result<Outcome, Stop> {

@@ -8,6 +8,10 @@ mod resident;
 mod show;
 mod stats;
 
+use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::scopes::SCOPE;
+use crate::flow::pages::PagesReport;
 use crate::flow::pages::no_pages::NoPages;
 use crate::map::scope_record;
 use crate::page::listing::LockEntry;
@@ -17,6 +21,9 @@ use crate::ui::answer::Outcome;
 use super::{Face, Stop};
 
 pub(super) use list::holds;
+
+/// The pages that an action is about.
+const PAGES: Takes = as_arg("page_ids", "ids").told("Ids, or prefixes");
 
 /// List the pages of this worktree's scopes
 ///
@@ -42,6 +49,46 @@ enum Command {
     Show(show::Args),
     Stats(stats::Args),
     Unlock(locks::UnlockArgs),
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::listed("pages", Section::Inspect, Screen::All)
+        .lists_by_itself()
+        .example("git colony pages", "list the pages")
+        .example("git colony pages show --path a.txt", "the pages with text of a file")
+        .example("git colony pages resident", "the pages that an agent has in its context")
+        .answers::<PagesReport>()
+        .action(
+            action("list_stored_pages", Group::Pages, Effect::Reads)
+                .told("Find pages, by path or source, with the files in each")
+                .takes(&[
+                    as_arg("source_pattern", "source")
+                        .told("Only of sources that contain this, in any case"),
+                    how("limit", How::Number("limit", Some(2000))).plain(),
+                    same("offset").plain(),
+                    same("path").told("Only with records at or below it"),
+                ]),
+        )
+        .action(
+            action("get_pages_for_scope", Group::Pages, Effect::Reads)
+                .told("List the pages of one scope, by their ids")
+                .takes(&[
+                    SCOPE.required(),
+                    how("include_metadata", How::Unless("no_records")),
+                    how("limit", How::Number("limit", Some(1000))).plain(),
+                    same("offset").plain(),
+                ]),
+        )
+        .below([
+            show::declaration(),
+            graph::declaration(),
+            stats::declaration(),
+            request::declaration(),
+            resident::declaration(),
+            locks::lock_declaration(),
+            locks::unlock_declaration(),
+            locks::extend_declaration(),
+        ])
 }
 
 /// Returns an id as people see it.

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use crate::cli::actions::{Effect, Group, How, action, as_arg, how, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::residency::page_request::{self, HeldPage, PageRequest, PageRequestReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+use super::PAGES;
 
 /// How long to wait for other processes if `--timeout` does not say it.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,6 +38,23 @@ pub(in crate::cli) struct Args {
     /// Show what would leave, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("pages request").answers::<PageRequestReport>().action(
+        action("request_pages", Group::Pages, Effect::Adds)
+            .told(
+                "Put pages into your resident set: all or none; the least recently used leave, \
+                 unless locked or pinned",
+            )
+            .takes(&[
+                PAGES,
+                how("timeout_s", How::Number("timeout", None)).told("For a lock"),
+                same("priority"),
+                as_arg("lock_duration_s", "lock_duration").told("Lock them, too"),
+                as_arg("lock_reason", "reason").plain(),
+            ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

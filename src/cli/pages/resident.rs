@@ -1,5 +1,7 @@
 //! `git colony pages resident`
 
+use crate::cli::actions::{Effect, Group, action, same};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::residency::resident_pages::{
     self, LeftOutPage, LeftOutReason, ResidentPage, ResidentReport,
@@ -20,6 +22,16 @@ pub(in crate::cli) struct Args {
     /// Print the pages as FORMAT: json, an object for each record, or text, as it stands in the files
     #[arg(long, value_name = "FORMAT")]
     format: Option<super::show::Format>,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("pages resident").answers::<ResidentReport>().action(
+        action("get_resident_pages", Group::Pages, Effect::Reads)
+            .told("List your resident pages, or print them for a prompt by 'format'")
+            .takes(
+                &[same("format").told("json: an object for each record; text: as in the files")],
+            ),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::actions::{Effect, Group, How, action, how, same};
+use crate::cli::declaration::Declaration;
+use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop, typed_path};
 use crate::flow::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
 use crate::model::Result;
@@ -14,6 +17,7 @@ use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::Span;
 
+use super::PAGES;
 use super::graph;
 
 /// Print pages
@@ -59,6 +63,21 @@ impl Format {
             Format::Text => Rendering::Text(headings),
         }
     }
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("pages show").answers::<ShownPages>().action(
+        action("get_page", Group::Pages, Effect::Reads)
+            .told("Read pages with text and lines: by ids of list_stored_pages, or those of 'path'")
+            .takes(&[
+                how("page_id", How::Text("ids")).told("One of them"),
+                PAGES,
+                same("path").told("All of this file or directory, in its order"),
+                same("worktree").told("With 'path': pages of the working tree, as it is mapped"),
+                SCOPE,
+                same("neighbours").told("First list related pages, at most five of each"),
+            ]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

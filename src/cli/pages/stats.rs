@@ -1,5 +1,8 @@
 //! `git colony pages stats`
 
+use crate::cli::actions::{Effect, Group, action};
+use crate::cli::declaration::Declaration;
+use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::pages::page_stats::{self, PageStatsReport, ScopeStats};
 use crate::flow::residency::ResidencyStats;
@@ -17,6 +20,14 @@ pub(in crate::cli) struct Args {
     /// Only the scope ID, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
+}
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::of("pages stats").answers::<PageStatsReport>().action(
+        action("get_vcm_stats", Group::Pages, Effect::Reads)
+            .told("Count pages, records and tokens by scope")
+            .takes(&[SCOPE]),
+    )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

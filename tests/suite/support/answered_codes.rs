@@ -34,5 +34,5 @@ fn command_of(words: &[OsString]) -> Option<String> {
     let is_value = |at: usize| WITH_VALUE.iter().any(|option| words[at - 1] == **option);
     let found = (1..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at))?;
     let command = words[found].clone().into_owned();
-    git_colony::testing::TABLE.iter().any(|known| known.command == command).then_some(command)
+    git_colony::testing::examples::all().any(|known| known.command == command).then_some(command)
 }

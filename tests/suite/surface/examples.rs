@@ -4,9 +4,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-use git_colony::testing::TABLE;
+use git_colony::testing::examples;
 
 use crate::support::Sandbox;
+
+/// The commands whose examples make what those of others need.
+const FIRST: [&str; 3] = ["init", "agents", "fork"];
+
+/// The commands whose examples delete or merge it.
+const LAST: [&str; 2] = ["forks", "merge"];
 
 /// A repository with a remote, and the program on the path of a shell.
 fn shell(sandbox: &Sandbox, script: &str) -> Command {
@@ -34,7 +40,9 @@ fn every_example_works_when_it_is_typed() {
     // Documents to list and to clear.
     sandbox.colony(&["ingest", "docs/undo.md"]);
     let mut wrong = String::new();
-    let lines = TABLE.iter().flat_map(|examples| examples.lines);
+    let mut all: Vec<_> = examples::all().collect();
+    all.sort_by_key(|one| (LAST.contains(&one.command), !FIRST.contains(&one.command)));
+    let lines = all.iter().flat_map(|examples| examples.lines);
     for (number, (typed, _)) in lines.enumerate() {
         sandbox.write("a.txt", format!("{number}\n"));
         sandbox.write("dir/b.txt", format!("{number}\n"));
@@ -53,7 +61,7 @@ fn help_and_the_manual_show_the_examples_of_every_command() {
     let commands = sandbox.json(&["help", "--all"])["commands"].clone();
     for command in commands.as_array().unwrap() {
         let name = command["name"].as_str().unwrap();
-        let examples = TABLE.iter().find(|examples| examples.command == name);
+        let examples = examples::all().find(|examples| examples.command == name);
         let examples = examples.unwrap_or_else(|| panic!("'{name}' has no examples"));
         assert!((2..=3).contains(&examples.lines.len()), "{name}");
         let help = sandbox.colony(&[name, "-h"]);
