@@ -105,6 +105,11 @@ impl PreparedRefs {
             return Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
                 .hint("git colony doctor   # names the lock files that are left");
         }
+        // Another process moved none: git does not take the date, or cannot read the repository.
+        let is_of_refs = ["prepare:", "commit:"].iter().any(|part| said.starts_with(part));
+        if !is_of_refs && !said.contains("cannot lock ref") {
+            return Error::new(Code::GitFailed, format!("git cannot move the refs: {said}"));
+        }
         error.hint(
             "git colony status   # another process moved a ref: check, then run the command again",
         )
