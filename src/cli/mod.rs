@@ -81,6 +81,7 @@ mod roff;
 mod schema;
 mod scopes;
 mod search;
+mod served;
 mod session;
 mod session_answers;
 mod status;

@@ -13,12 +13,13 @@ use crate::model::{Code, Error, Result};
 
 use super::answer::{AnswerText, Rests};
 use super::attend::{attend, progress};
-use super::calls::Calls;
 use super::directory::{self, KnownClones};
-use super::previews::{Previews, Subject};
-use super::run_action::{Answered, Own, Place};
 use super::updates::Subscriptions;
-use super::{Options, any_action, confine, tools};
+use super::{Options, any_action, tools};
+use crate::cli::served::calls::Calls;
+use crate::cli::served::confine;
+use crate::cli::served::previews::{Previews, Subject};
+use crate::cli::served::run_action::{Answered, Own, Place};
 
 /// What an answer has around the text of a context.
 const CONTEXT_FRAME_TOKENS: usize = 256;
