@@ -57,9 +57,13 @@ function shown(page, sessions, state) {
   return html`<${page.view} route=${store.route} key=${page.at} />`;
 }
 
+/** How many sessions are open. Until the state is there, as many as before: links must not come late. */
 function openSessions(state) {
-  const open = state?.sessions_open;
-  return Array.isArray(open) ? open.length : Number(open ?? 0);
+  const known = 'colony-sessions';
+  if (!state) return Number(sessionStorage.getItem(known) ?? 0);
+  const open = Array.isArray(state.sessions_open) ? state.sessions_open.length : Number(state.sessions_open ?? 0);
+  sessionStorage.setItem(known, String(open));
+  return open;
 }
 
 function skip(event) {

@@ -7,15 +7,22 @@ import { call, path, Refusal } from './api.js';
 import { change, draw, html, store } from './store.js';
 import { Problem, text } from './parts.js';
 
+let opened = 0;
+
 export function openDialog(dialog) {
-  change({ dialog });
+  closeDialog();
+  change({ dialog: { ...dialog, key: ++opened } });
 }
 
+/** Closes the dialog, which gives the focus back to the button that opened it. */
 export function closeDialog() {
-  const node = document.querySelector('dialog[open]');
-  // Closing gives the focus back to the button that opened it; the event then forgets the dialog.
-  if (node) node.close();
-  else change({ dialog: null });
+  document.querySelector('dialog[open]')?.close();
+  if (store.dialog) change({ dialog: null });
+}
+
+/** A dialog that was closed by Escape. The event comes late: another dialog may be open by then. */
+function forget(dialog) {
+  if (store.dialog === dialog) change({ dialog: null });
 }
 
 const show = (node) => {
@@ -25,7 +32,7 @@ const show = (node) => {
 export function DialogHost() {
   const { dialog } = store;
   if (!dialog) return null;
-  return html`<dialog ref=${show} class=${dialog.wide ? 'wide' : ''} aria-labelledby="dialog-title" onClose=${() => change({ dialog: null })}>
+  return html`<dialog key=${dialog.key} ref=${show} class=${dialog.wide ? 'wide' : ''} aria-labelledby="dialog-title" onClose=${() => forget(dialog)}>
     <h2 id="dialog-title">${text(dialog.title)}</h2>
     ${dialog.body()}
   </dialog>`;
@@ -48,7 +55,7 @@ export function Buttons({ verb, busy, disabled, danger, onApply, cancel = 'Cance
  * `options(set)` (a form that changes the body), `blocked(report)` (why it cannot be made), `done(report)` and `danger`.
  */
 export async function propose(plan) {
-  const state = { plan, body: { ...plan.body }, report: null, error: null, busy: false, asked: 0 };
+  const state = { plan, body: { ...plan.body }, report: null, last: null, error: null, busy: false, asked: 0 };
   openDialog({ title: plan.title, wide: plan.wide, body: () => html`<${Plan} state=${state} />` });
   await look(state);
 }
@@ -57,7 +64,7 @@ function Plan({ state }) {
   const { plan, report } = state;
   const blocked = report && plan.blocked?.(report);
   return html`<div class="plan">
-    ${plan.options?.(state.body, (fields) => adjust(state, fields), report)}
+    ${plan.options?.(state.body, (fields) => adjust(state, fields), state.last)}
     <${Problem} error=${state.error} />
     ${report ? html`<p class="plan-message">${text(report.message)}</p>${plan.lines?.(report)}` : !state.error && html`<p class="faint">Asking what would happen …</p>`}
     ${blocked && html`<p class="hint">${text(blocked)}</p>`}
@@ -75,7 +82,7 @@ async function look(state) {
   try {
     const report = await send(state.plan, state.body, state.plan.first === 'preview' ? {} : { dry_run: true });
     if (asked !== state.asked) return;
-    Object.assign(state, { report, error: null });
+    Object.assign(state, { report, last: report, error: null });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (asked === state.asked) Object.assign(state, { report: null, error });

@@ -78,7 +78,7 @@ export function Answer({ of, children, lines = 3 }) {
 }
 
 function Loading({ lines }) {
-  return html`<div class="loading" aria-busy="true" aria-label="Loading">
+  return html`<div class="loading" aria-busy="true"><span class="sr">Loading</span>
     ${Array.from({ length: lines }, (_, index) => html`<div class="bar" key=${index}></div>`)}
   </div>`;
 }
@@ -104,12 +104,15 @@ export function Field({ label, hint, children }) {
   return html`<label class="field"><span class="label">${label}</span>${children}${hint && html`<span class="hint">${hint}</span>`}</label>`;
 }
 
-/** A table that scrolls sideways by itself where the page is narrow. A head that begins with '#' is of numbers. */
+/**
+ * A table that scrolls sideways by itself where the page is narrow. A head that begins with '#' is of numbers; a column
+ * with '~' is left out on a narrow page, where its cells have the class `less`.
+ */
 export function Table({ label, heads, children }) {
-  const head = (name, index) => html`<th scope="col" key=${index} class=${name.startsWith('#') ? 'num' : ''}>
-    ${name ? name.replace('#', '') : html`<span class="sr">Actions</span>`}
+  const head = (name, index) => html`<th scope="col" key=${index} class=${`${name.includes('#') ? 'num' : ''} ${name.includes('~') ? 'less' : ''}`}>
+    ${name ? name.replace(/[#~]/g, '') : html`<span class="sr">Actions</span>`}
   </th>`;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label=${label}>
+  return html`<div class="table-box" tabindex="0" role="group" aria-label=${label}>
     <table><thead><tr>${heads.map(head)}</tr></thead><tbody>${children}</tbody></table>
   </div>`;
 }
@@ -126,7 +129,7 @@ export class Windowed extends Component {
     const last = Math.min(rows.length, first + shown + 20);
     const scroll = (event) => this.setState({ top: event.currentTarget.scrollTop });
     const box = { height: `${Math.min(rows.length, shown) * height + 18}px` };
-    return html`<div class=${`windowed ${className ?? ''}`} role="region" aria-label=${label}>
+    return html`<div class=${`windowed ${className ?? ''}`}>
       ${head}
       <div class="windowed-scroll" tabindex="0" role="group" aria-label=${`${label}: ${plural(rows.length, 'row')}`} style=${box} onScroll=${scroll}>
         <div style=${{ height: `${rows.length * height}px`, position: 'relative' }}>

@@ -2,7 +2,7 @@
 
 import { call, path } from '../api.js';
 import { change, draw, html, keep, reload, resource, stale, store } from '../store.js';
-import { Answer, bytes, copy, Empty, Field, number, plural, Problem, Section, short, State, Table, text } from '../parts.js';
+import { Answer, bytes, copy, Empty, Field, number, plural, Problem, Section, short, State, text } from '../parts.js';
 import { Buttons, closeDialog, openDialog, propose } from '../dialogs.js';
 import { go, withQuery } from '../routes.js';
 import { Treemap } from '../treemap.js';
@@ -168,18 +168,15 @@ function Findings({ rows, tone, sign }) {
 
 function Routing({ rows, here }) {
   if (!rows.length) return null;
+  const off = store.who.read_only;
   return html`<${Section} id="routing" title="Documents">
-    <${Table} label="Routing of documents" heads=${['#Row', 'Paths', 'Goes to', '']}>
-      ${rows.map((row, index) => html`<tr key=${index}>
-        <td class="num">${index + 1}</td>
-        <td class="grow"><span class="path">${(row.paths ?? []).map(text).join(', ')}</span></td>
-        <td>${row.ingest_to === 'vcm' ? html`<${State} tone="good" sign="▣">VCM<//>` : html`<${State} sign="▤">knowledge base<//>`}</td>
-        <td class="actions">
-          ${here && row.ingest_to !== 'vcm' && html`<button type="button" disabled=${store.who.read_only} onClick=${() => choose(index + 1, row)}>Promote …</button>`}
-          ${here && html`<button type="button" disabled=${store.who.read_only} onClick=${() => clear(index + 1)}>Clear KB chunks …</button>`}
-        </td>
-      </tr>`)}
-    <//>
+    <ol class="sources routing">${rows.map((row, index) => html`<li key=${index}>
+      <span class="faint num">${index + 1}</span>
+      <span class="path">${(row.paths ?? []).map(text).join(', ')}</span>
+      ${row.ingest_to === 'vcm' ? html`<${State} tone="good" sign="▣">VCM<//>` : html`<${State} sign="▤">knowledge base<//>`}
+      ${here && row.ingest_to !== 'vcm' && html`<button type="button" disabled=${off} onClick=${() => choose(index + 1, row)}>Promote …</button>`}
+      ${here && html`<button type="button" disabled=${off} onClick=${() => clear(index + 1)}>Clear KB chunks …</button>`}
+    </li>`)}</ol>
   <//>`;
 }
 
@@ -193,8 +190,7 @@ async function choose(row, route) {
   const next = (event) => {
     event.preventDefault();
     const target = String(new FormData(event.currentTarget).get('path')).trim();
-    closeDialog();
-    requestAnimationFrame(() => promote(target));
+    promote(target);
   };
   const body = () => html`<form class="plan" onSubmit=${next}>
     <${Field} label="File or directory" hint=${`Row ${row}. The next step shows the change of the map.`}>
@@ -225,7 +221,7 @@ function offerClearing(report) {
   const body = () => html`<p>${text(report.message)}. The old chunks stay in the knowledge base until they are cleared, by Clear KB chunks or by:</p>
     ${commands.map((line) => html`<p key=${line}><code>${line}</code> <button type="button" class="quiet" onClick=${() => copy(line)}>Copy</button></p>`)}
     <${Buttons} cancel="Close" />`;
-  requestAnimationFrame(() => openDialog({ title: 'Promoted', body }));
+  openDialog({ title: 'Promoted', body });
 }
 
 function clear(row) {

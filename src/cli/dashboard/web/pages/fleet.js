@@ -30,7 +30,7 @@ function Overview({ fleet, query }) {
     ${(fleet.clashes ?? []).length > 0 && html`<${Clashes} rows=${fleet.clashes} />`}
     ${(fleet.agents ?? []).length > 12 && html`<div class="filters"><${Field} label="Filter"><input type="search" data-filter placeholder="agent or fork" defaultValue=${query} onInput=${filter} /><//></div>`}
     ${(fleet.agents ?? []).length
-      ? html`<${Table} label="Agents and forks" heads=${['Agent', 'Work', 'Seen', 'State', `Into the base`, '']}>${rows.slice(0, drawn).map((row) => html`<${Row} key=${text(row.fork)} row=${row} />`)}<//>`
+      ? html`<${Table} label="Agents and forks" heads=${['Agent', 'Work', '~Seen', '~State', 'Into its base', '']}>${rows.slice(0, drawn).map((row) => html`<${Row} key=${text(row.fork)} row=${row} />`)}<//>`
       : html`<${Empty} title="No agents"><p>Each agent works in a clone of its own, on a fork of its own.</p><${Command} line="git colony agents new ada" /><//>`}
     ${rows.length > drawn && html`<button type="button" onClick=${more}>Show ${rows.length - drawn} more</button>`}
     <${Removed} />`;
@@ -63,9 +63,9 @@ function Clashes({ rows }) {
 function Row({ row }) {
   return html`<tr>
     <th scope="row"><a data-row href=${to(['fleet', nameOf(row)])}>${nameOf(row)}</a>${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
-    <td><${Work} row=${row} /></td>
-    <td><${When} at=${row.last_seen_at} /></td>
-    <td>${row.held_by ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>` : html`<span class="faint">${text(row.state)}</span>`}${row.operation && html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
+    <td class="wrap"><${Work} row=${row} /></td>
+    <td class="less"><${When} at=${row.last_seen_at} /></td>
+    <td class="less">${row.held_by ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>` : html`<span class="faint">${text(row.state)}</span>`}${row.operation && html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
     <td class="grow"><${Into} row=${row} /></td>
     <td class="actions">${mergeable(row) && html`<button type="button" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}</td>
   </tr>`;
@@ -77,7 +77,9 @@ function Work({ row }) {
   const parts = [];
   if (row.commits) parts.push(plural(row.commits, 'commit'), plural(row.files, 'file'));
   if (row.unsaved) parts.push(`${number(row.unsaved)} uncommitted`);
-  return parts.length ? html`<span>${parts.join(', ')}</span>` : html`<span class="faint">${row.merged ? 'merged' : text(row.work)}</span>`;
+  // A part stays on its line.
+  const words = parts.map((part) => part.replace(' ', '\u00a0'));
+  return parts.length ? html`<span>${words.join(', ')}</span>` : html`<span class="faint">${row.merged ? 'merged' : text(row.work)}</span>`;
 }
 
 function Into({ row }) {
@@ -171,7 +173,7 @@ function Worker({ name, fleet, tab }) {
     <p class="facts-line"><${Work} row=${row} /> <span class="faint">seen <${When} at=${row.last_seen_at} /></span> <${Into} row=${row} /></p>
     ${(row.outside_scope ?? []).length > 0 && html`<p><${State} tone="bad" sign="!">outside of its allowed paths:<//> <span class="path">${row.outside_scope.map(text).join(', ')}</span></p>`}
     <nav class="tabs" aria-label="Parts">${tabs.map(([id, word]) => html`<a key=${id} href=${withQuery({ tab: id })} aria-current=${id === tab ? 'true' : null}>${word}</a>`)}</nav>
-    ${tab === 'diff' ? html`<${Diff} a=${text(row.into?.branch) || 'main'} b=${text(row.fork)} left />` : tab === 'agent' ? html`<${About} row=${row} />` : html`<${Log} row=${row} />`}`;
+    ${tab === 'diff' ? html`<${Diff} a=${text(row.into?.branch) || 'main'} b=${text(row.fork)} />` : tab === 'agent' ? html`<${About} row=${row} />` : html`<${Log} row=${row} />`}`;
 }
 
 function Log({ row }) {
@@ -205,8 +207,8 @@ function remove(name) {
 const opened = new Set();
 
 /** The changed files first; the patch of a file is fetched when it is opened. */
-export function Diff({ a, b, left }) {
-  const query = { a, b, since_left: left ? undefined : false };
+export function Diff({ a, b, worktree }) {
+  const query = { a, b, worktree: worktree ? true : undefined };
   const entry = resource(path('/diff', query));
   return html`<${Answer} of=${entry}>${(value) => (value.entries ?? []).length
     ? html`<p class="faint">${text(value.message)}</p><ul class="diff">${value.entries.slice(0, 1000).map((file) => html`<${File} key=${text(file.path)} file=${file} query=${query} />`)}</ul>

@@ -44,7 +44,7 @@ const isOpen = (session) => session.state === 'active' || session.state === 'idl
 
 function Colonies({ rows }) {
   if (!rows.length) return html`<${Empty} title="No colony yet"><button type="button" onClick=${newColony}>Record the repository that agents work on<//><//>`;
-  return html`<${Table} label="Colonies" heads=${['Colony', 'Design monorepo', 'Branch', 'Commit', '']}>
+  return html`<${Table} label="Colonies" heads=${['Colony', 'Design monorepo', 'Branch', '~Commit', '']}>
     ${rows.map((row) => html`<tr key=${text(row.id)}>
       <th scope="row"><span class="name">${text(row.id)}</span> ${row.is_here && html`<span class="tag">here</span>`}</th>
       <td class="grow">
@@ -52,7 +52,7 @@ function Colonies({ rows }) {
         ${' '}<button type="button" class="quiet" data-row aria-label=${`Edit the design monorepo of ${text(row.id)}`} disabled=${store.who.read_only} onClick=${() => edit(row)}><span aria-hidden="true">✎</span> Edit</button>
       </td>
       <td>${text(row.branch)}</td>
-      <td class="mono">${text(row.commit)}</td>
+      <td class="mono less">${text(row.commit)}</td>
       <td class="actions">${row.is_here
         ? html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${newSession}>New session</button>`
         : html`<a class="button" href=${to(['design'], { origin_url: row.origin_url, branch: row.branch, commit: row.commit })}>Load</a>`}</td>
@@ -66,13 +66,13 @@ function Sessions({ rows }) {
     return html`<${Empty} title="No session yet"><p>Press New session above, or in a terminal:</p><${Command} line="git colony session new" /><//>`;
   }
   const tone = { active: ['good', '●'], idle: ['busy', '◐'], ended: ['', '○'] };
-  return html`<${Table} label="Sessions" heads=${['Session', 'State', 'Plan', 'Agent', 'Begun', 'Last', '']}>
+  return html`<${Table} label="Sessions" heads=${['Session', 'State', '~Plan', '~Agent', '~Begun', 'Last', '']}>
     ${rows.map((row) => html`<tr key=${text(row.session_id)}>
       <th scope="row" class="mono">${text(row.session_id)}</th>
       <td><${State} tone=${tone[row.state]?.[0]} sign=${tone[row.state]?.[1]}>${text(row.state)}<//></td>
-      <td>${text(row.plan)}</td>
-      <td>${row.agent ? text(row.agent) : html`<span class="faint">none</span>`}</td>
-      <td><${When} at=${row.created_at} clock /></td>
+      <td class="less">${text(row.plan)}</td>
+      <td class="less">${row.agent ? text(row.agent) : html`<span class="faint">none</span>`}</td>
+      <td class="less"><${When} at=${row.created_at} clock /></td>
       <td><${When} at=${row.last_at} /></td>
       <td class="actions">${isOpen(row) && html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('sessions', row.session_id)}/end`, {}, refresh)}>End</button>`}</td>
     </tr>`)}

@@ -65,8 +65,8 @@ function Start() {
           <th scope="row">${text(row.title)}</th><td class="grow">${text(row.rationale || row.summary)}</td><td>${text(row.author).replace(/ <.*>$/, '')}</td><td><${When} at=${row.authored_at} /></td></tr>`)}<//>`
       : html`<p class="faint">No decision is recorded: <code>git colony decide -m TITLE</code></p>`}<//><//>
     <${Section} id="knowledge" title="Knowledge base" aside=${knowledge.value && html`<span class="faint">${text(knowledge.value.message)}</span>`}><${Answer} of=${knowledge}>${(value) => (value.sources ?? []).length
-      ? html`<${Table} label="Documents" heads=${['Document', 'Kind', '#Chunks', '#Tokens', 'State']}>${value.sources.slice(0, 300).map((row) => html`<tr key=${text(row.source_uri)}>
-          <th scope="row" class="grow path">${text(row.path ?? row.source_uri)}</th><td>${text(row.data_type)}</td><td class="num">${number(row.chunks)}</td><td class="num">${number(row.tokens)}</td>
+      ? html`<${Table} label="Documents" heads=${['Document', '~Kind', '#Chunks', '#Tokens', 'State']}>${value.sources.slice(0, 300).map((row) => html`<tr key=${text(row.source_uri)}>
+          <th scope="row" class="grow path">${text(row.path ?? row.source_uri)}</th><td class="less">${text(row.data_type)}</td><td class="num">${number(row.chunks)}</td><td class="num">${number(row.tokens)}</td>
           <td>${row.stale ? html`<${State} tone="busy" sign="!">stale<//>` : html`<${State} tone="good" sign="✓">${text(row.status)}<//>`}</td></tr>`)}<//>`
       : html`<p class="faint">No document is ingested. A routing row of the map names them.</p>`}<//><//>
     <${Section} id="tiers" title="Tiers of context"><${Answer} of=${tiers}>${(value) => (value.projects ?? []).length

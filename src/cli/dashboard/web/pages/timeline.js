@@ -24,7 +24,7 @@ export function Timeline({ route }) {
     <${Answer} of=${ops} lines=${8}>${(value) => {
       const rows = merged(value.ops ?? [], checkpoints.value?.checkpoints ?? []);
       return rows.length
-        ? html`<${Table} label="Operations and checkpoints, newest first" heads=${['When', 'What', 'Kind', 'By', '']}>${rows.map((row) => html`<${Row} key=${row.key} row=${row} undo=${state?.undo?.op} />`)}<//>
+        ? html`<${Table} label="Operations and checkpoints, newest first" heads=${['When', 'What', '~Kind', '~By', '']}>${rows.map((row) => html`<${Row} key=${row.key} row=${row} undo=${state?.undo?.op} />`)}<//>
           <p class="faint">${text(value.message)}</p>`
         : html`<${Empty} title="Nothing has been done yet"><p>A checkpoint keeps the whole working tree under a name.</p><${Command} line="git colony checkpoint -m 'first'" /><//>`;
     }}<//>
@@ -54,8 +54,8 @@ function Row({ row, undo }) {
     <th scope="row" class="grow">${op ? html`<a data-row href=${to(['timeline', op.op])}>${text(op.op)}</a> ` : ''}
       ${checkpoint ? html`<span aria-hidden="true">◆</span> <strong>${text(checkpoint.label)}</strong> <span class="faint">${text(checkpoint.rationale).slice(0, 120)}</span>` : html`<span>${text(op.summary)}</span>`}
       ${op?.undone && html` <span class="tag">undone</span>`}</th>
-    <td>${op?.kind === 'external' ? 'by plain git' : text(op?.kind ?? 'checkpoint')}</td>
-    <td>${person(op?.author ?? checkpoint?.author)}</td>
+    <td class="less">${op?.kind === 'external' ? 'by plain git' : text(op?.kind ?? 'checkpoint')}</td>
+    <td class="less">${person(op?.author ?? checkpoint?.author)}</td>
     <td class="actions">
       ${checkpoint && html`<a class="button" href=${to(['timeline', ...text(checkpoint.checkpoint_id).split('/')])}>Diff to now</a>
         <button type="button" disabled=${store.who.read_only} onClick=${() => restore(checkpoint)}>Restore …</button>`}
@@ -139,7 +139,7 @@ function Detail({ id }) {
   return html`${crumbs}<div class="title"><h1>${text(checkpoint?.label ?? id)}</h1><span class="space"></span>
       ${checkpoint && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => restore(checkpoint)}>Restore …</button>`}</div>
     ${checkpoint && html`<p class="facts-line"><span class="mono">${short(checkpoint.sha)}</span> ${text(checkpoint.branch)} <span class="faint">${person(checkpoint.author)}, <${When} at=${checkpoint.created_at} /></span></p><p>${text(checkpoint.rationale)}</p>`}
-    <h2>Diff to now</h2><${Diff} a=${id} b="" />`;
+    <h2>Diff to now</h2><${Diff} a=${id} worktree />`;
 }
 
 function Operation({ id }) {

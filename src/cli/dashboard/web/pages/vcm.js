@@ -53,7 +53,7 @@ function Operations() {
   const more = all.length > 5 && html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${all.length}`}</a>`;
   return html`<${Section} id="operations" title="Operations" aside=${more}>
     <${Answer} of=${entry}>${() => all.length
-      ? html`<${Table} label="Mapping operations" heads=${['Operation', 'State', 'What', 'Sources', 'Begun', '']}>${shown.map((each) => html`<${Operation} key=${text(each.op_id)} row=${each} />`)}<//>`
+      ? html`<${Table} label="Mapping operations" heads=${['Operation', 'State', 'What', '~Sources', 'Begun', '']}>${shown.map((each) => html`<${Operation} key=${text(each.op_id)} row=${each} />`)}<//>`
       : html`<${Empty} title="Nothing is being mapped"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }
@@ -69,7 +69,7 @@ function Operation({ row }) {
     <td class="grow">${progress && isOpen(row)
       ? html`<span>${text(progress.what)} ${number(progress.done)}${progress.total ? ` of ${number(progress.total)}` : ''}</span> <progress aria-label=${`Progress of ${text(row.op_id)}`} value=${progress.total ? progress.done : undefined} max=${progress.total ?? 1}></progress>`
       : text(row.message)}</td>
-    <td>${row.enabled_sources ? row.enabled_sources.map(text).join(', ') : 'all'}</td>
+    <td class="less">${row.enabled_sources ? row.enabled_sources.map(text).join(', ') : 'all'}</td>
     <td><${When} at=${row.started_at} clock /></td>
     <td class="actions">${isOpen(row)
       ? html`<button type="button" data-row onClick=${() => act('DELETE', `${OPERATIONS}${segments(row.op_id)}`, undefined, refresh)}>Cancel</button>`
@@ -85,7 +85,7 @@ function Scopes() {
   const statsOf = new Map((stats.value?.scopes ?? []).map((row) => [row.scope_id, row]));
   return html`<${Section} id="scopes" title="Scopes" aside=${stats.value && html`<span class="faint">${text(stats.value.message)}</span>`}>
     <${Answer} of=${scopes}>${(value) => (value.mappings ?? []).length
-      ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '#Records', '#Tokens', '#Size', 'Branch', 'Commit', 'State', '']}>
+      ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '~#Records', '#Tokens', '~#Size', '~Branch', '~Commit', 'State', '']}>
           ${value.mappings.map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} />`)}<//>`
       : html`<${Empty} title="No scope is mapped"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
@@ -97,8 +97,8 @@ function Scope({ row, stats }) {
   if (row.origin_url) again.origin_url = row.origin_url;
   return html`<tr>
     <th scope="row" title=${text(row.scope_id)}><a data-row href=${withQuery({ scope: row.scope_id })}>${name}</a> <span class="tag">${text(row.source_type)}</span></th>
-    <td class="num">${number(stats.pages)}</td><td class="num">${number(stats.records)}</td><td class="num">${number(stats.tokens)}</td><td class="num">${bytes(stats.bytes)}</td>
-    <td>${text(row.branch)}</td><td class="mono">${short(row.mapped_commit)}</td>
+    <td class="num">${number(stats.pages)}</td><td class="num less">${number(stats.records)}</td><td class="num">${number(stats.tokens)}</td><td class="num less">${bytes(stats.bytes)}</td>
+    <td class="less">${text(row.branch)}</td><td class="mono less">${short(row.mapped_commit)}</td>
     <td>${row.stale ? html`<${State} tone="busy" sign="!">stale<//>` : html`<${State} tone="good" sign="✓">current<//>`}</td>
     <td class="actions">
       <button type="button" disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Map again</button>
@@ -109,7 +109,7 @@ function Scope({ row, stats }) {
 
 function unmap(row) {
   propose({
-    title: `Unmap ${scopeName(row.scope_id)}`, verb: 'Unmap', danger: true, method: 'DELETE', path: `/vcm/scopes${segments(row.scope_id)}`, body: {}, first: 'preview',
+    title: `Unmap ${scopeName(row.scope_id)}`, verb: 'Unmap', danger: true, method: 'DELETE', path: `/vcm/scopes${segments(row.scope_id)}`, body: {}, first: 'dry_run',
     lines: () => html`<p class="faint">The files stay, and undo on Timeline maps it again.</p>`, done: refresh,
   });
 }

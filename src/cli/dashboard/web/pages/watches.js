@@ -2,7 +2,7 @@
 
 import { call, segments } from '../api.js';
 import { change, html, resource, stale, store } from '../store.js';
-import { Answer, Empty, Field, number, plural, Section, State, Table, text, When, Windowed } from '../parts.js';
+import { Answer, Empty, Field, number, plural, Section, short, State, Table, text, When, Windowed } from '../parts.js';
 import { act, form } from '../dialogs.js';
 import { go, withQuery } from '../routes.js';
 import { scopeName } from './vcm.js';
@@ -18,7 +18,7 @@ export function Watches({ route }) {
     <${Section} id="watches" title="Watches" aside=${add}>
       <${Answer} of=${watches}>${(value) => (value.watches ?? []).length
         ? html`${value.running === false && html`<p class="hint">No watcher is running: <code>git colony watch --resume --detach</code></p>`}
-          <${Table} label="Watches" heads=${['Watch', 'Scope', 'Paths', 'On change', '#Fired', 'Last', '']}>${value.watches.map((row) => html`<${Row} key=${text(row.watch_id)} row=${row} />`)}<//>`
+          <${Table} label="Watches" heads=${['Watch', 'Scope', 'Paths', 'On change', '#Fired', '~Last', '']}>${value.watches.map((row) => html`<${Row} key=${text(row.watch_id)} row=${row} />`)}<//>`
         : html`<${Empty} title="Nothing is watched"><p>A watch writes an event when files change, or maps them again.</p><button type="button" disabled=${store.who.read_only} onClick=${start}>Start a watch</button><//>`}<//>
     <//>
     <${Events} query=${route.query.get('q') ?? ''} />`;
@@ -32,7 +32,7 @@ function Row({ row }) {
     <td><select aria-label=${`Mode of ${text(row.watch_id)}`} disabled=${store.who.read_only} onChange=${(event) => remode(row, event.currentTarget.value)}>
       ${Object.entries(MODES).map(([mode, word]) => html`<option key=${mode} value=${mode} selected=${mode === row.on_change}>${word}</option>`)}</select></td>
     <td class="num">${number(row.fire_count)}</td>
-    <td>${row.last_fired_at ? html`<${When} at=${row.last_fired_at} />` : html`<span class="faint">never</span>`}</td>
+    <td class="less">${row.last_fired_at ? html`<${When} at=${row.last_fired_at} />` : html`<span class="faint">never</span>`}</td>
     <td class="actions"><button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('DELETE', `/watches${segments(row.watch_id)}`, undefined, refresh)}>Stop</button></td>
   </tr>`;
 }
@@ -80,14 +80,25 @@ function Events({ query }) {
   <//>`;
 }
 
+// What the key says already, and what is only for programs.
+const LEFT_OUT = new Set(['ts', 'scope_id', 'checkpoint_id', 'source_event_key', 'branch', 'watch_id', 'name']);
+
+function about(value) {
+  const words = [];
+  for (const [name, each] of Object.entries(value ?? {})) {
+    if (LEFT_OUT.has(name) || each === null) continue;
+    if (Array.isArray(each)) words.push(`${name} ${each.map(text).join(', ')}`);
+    else if (typeof each !== 'object') words.push(`${name.replaceAll('_', ' ')} ${/^[0-9a-f]{40}$/.test(each) ? short(each) : text(each)}`);
+  }
+  return words;
+}
+
 function EventRow(row) {
   const key = text(row.key);
   const at = key.indexOf(':');
-  const about = Object.entries(row.value ?? {}).filter(([name, value]) => name !== 'ts' && name !== 'scope_id' && value !== null && typeof value !== 'object').map(([name, value]) => `${name} ${text(value)}`);
-  const paths = row.value?.paths;
-  if (Array.isArray(paths)) about.push(paths.map(text).join(', '));
+  const words = about(row.value);
   return html`<div class="event-row row" key=${text(row.position)}>
-    <span class="faint"><${When} at=${row.ts} clock /></span><strong class="cut">${at < 0 ? key : key.slice(0, at)}</strong>
-    <span class="cut path" title=${key}>${at < 0 ? '' : scopeName(key.slice(at + 1))}</span><span class="cut faint" title=${about.join('\n')}>${about.join(' · ')}</span><span class="cut">${text(row.agent)}</span>
+    <span class="faint"><${When} at=${row.ts} clock /></span><span class="cut name">${at < 0 ? key : key.slice(0, at).replaceAll('_', ' ')}</span>
+    <span class="cut path" title=${key}>${at < 0 ? '' : scopeName(key.slice(at + 1))}</span><span class="cut faint" title=${words.join('\n')}>${words.join(' · ')}</span><span class="cut">${text(row.agent)}</span>
   </div>`;
 }
