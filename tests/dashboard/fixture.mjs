@@ -42,7 +42,7 @@ export function makeRepository(binary) {
   fs.mkdirSync(home);
   fs.mkdirSync(repository);
   const environment = { ...process.env, HOME: home, GIT_CONFIG_NOSYSTEM: '1', XDG_DATA_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '', XDG_STATE_HOME: '' };
-  for (const name of Object.keys(environment)) if (!environment[name] || /^(GIT_(DIR|WORK_TREE|INDEX_FILE)|COLONY_)/.test(name)) delete environment[name];
+  for (const name of Object.keys(environment)) if (!environment[name] || /^(GIT_(DIR|WORK_TREE|INDEX_FILE)|COLONY_(?!TEST_))/.test(name)) delete environment[name];
   const run = (program, directory, ...words) => execFileSync(program, words, { cwd: directory, env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   const git = (directory, ...words) => run('git', directory, ...words);
   const colony = (directory, ...words) => run(binary, directory, ...words);

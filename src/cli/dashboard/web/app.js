@@ -1,11 +1,11 @@
 // The frame: login, navigation, keys, and which page is shown.
 
 import { login, onGone, onLoginRequired, remember, remembered, call, Refusal } from './api.js';
-import { begin, change, draw, forgetAll, html, reload, resource, stale, store } from './store.js';
+import { begin, change, draw, forgetAll, html, reload, resource, stale, store, tell } from './store.js';
 import { enter, follow, settle } from './live.js';
 import { arrive, catchLinks, current, go } from './routes.js';
 import { closeDialog, DialogHost, openDialog } from './dialogs.js';
-import { Command, Problem, State, plural, text } from './parts.js';
+import { Answer, Command, Empty, State, plural, text } from './parts.js';
 import { Landing } from './pages/landing.js';
 import { Login } from './pages/login.js';
 import { Design } from './pages/design.js';
@@ -48,12 +48,12 @@ function App() {
         ${page ? shown(page, sessions, state) : html`<h1>Not found</h1><p>No page has this address.</p>`}
       </main>
     </div>
-    <div class="status" role="status" aria-live="polite">${store.notice && html`<span>${text(store.notice)}</span><button type="button" class="quiet" aria-label="Dismiss" onClick=${() => change({ notice: '' })}>✕</button>`}</div>
+    <div class="status" role="status" aria-live="polite">${store.notice && html`<${Notice} notice=${store.notice} />`}</div>
     <${DialogHost} />`;
 }
 
 function shown(page, sessions, state) {
-  if (page.session && state.value && sessions === 0) return html`<${NeedsSession} name=${page.name} />`;
+  if (page.session && sessions === 0) return html`<h1>${page.name}</h1><${Answer} of=${state}>${() => html`<${NeedsSession} name=${page.name} />`}<//>`;
   return html`<${page.view} route=${store.route} key=${page.at} />`;
 }
 
@@ -88,11 +88,16 @@ function Top({ state }) {
 }
 
 function NeedsSession({ name }) {
-  return html`<h1>${name}</h1>
-    <div class="empty"><p class="empty-title">Begin a session first</p>
-      <p>${name} is part of a session. <a href="/">Begin one on the home page</a>, or in a terminal:</p>
-      <${Command} line="git colony session new" />
-    </div>`;
+  return html`<${Empty} title="Begin a session first">
+    <p>${name} is part of a session. <a href="/">Begin one on the home page</a>, or in a terminal:</p>
+    <${Command} line="git colony session new" />
+  <//>`;
+}
+
+function Notice({ notice: { text: words, action } }) {
+  return html`<span>${words}</span>
+    ${action && html`<button type="button" class="quiet" onClick=${action.run}>${action.name}</button>`}
+    <button type="button" class="quiet" aria-label="Dismiss" onClick=${() => tell('')}>✕</button>`;
 }
 
 function Gone() {

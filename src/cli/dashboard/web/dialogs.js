@@ -4,7 +4,7 @@
 // is asked with `dry_run` first.
 
 import { call, path, Refusal } from './api.js';
-import { change, draw, html, store } from './store.js';
+import { change, draw, html, store, tell } from './store.js';
 import { Problem, text } from './parts.js';
 
 let opened = 0;
@@ -52,7 +52,7 @@ export function Buttons({ verb, busy, disabled, danger, onApply, cancel = 'Cance
  * Shows what a change would do, then makes it.
  *
  * `plan` has `title`, `verb`, `method`, `path`, `body`, `first` ('preview' or 'dry_run'), `lines(report)`, and optionally
- * `options(set)` (a form that changes the body), `blocked(report)` (why it cannot be made), `done(report)` and `danger`.
+ * `options(set)` (a form that changes the body), `blocked(report)` (why it cannot be made), `done(report)`, `after` (what the status line then offers) and `danger`.
  */
 export async function propose(plan) {
   const state = { plan, body: { ...plan.body }, report: null, last: null, error: null, busy: false, asked: 0 };
@@ -98,7 +98,7 @@ async function apply(state) {
     const report = await send(state.plan, state.body, id ? { preview_id: id } : {});
     if (report.applied === false && report.preview_id) return showAgain(state, report, null);
     closeDialog();
-    change({ notice: text(report.message) });
+    tell(text(report.message), state.plan.after);
     state.plan.done?.(report);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -127,7 +127,7 @@ function send(plan, body, extra) {
 export async function act(method, target, body, done) {
   try {
     const { value } = await call(method, target, body);
-    change({ notice: text(value.message) });
+    tell(text(value.message));
     done?.(value);
     return value;
   } catch (error) {
@@ -149,7 +149,7 @@ export function form({ title, verb, fields, submit }) {
     try {
       const report = await submit(values);
       closeDialog();
-      if (report?.message) change({ notice: text(report.message) });
+      if (report?.message) tell(text(report.message));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       state.error = error;

@@ -3,7 +3,7 @@
 // Only a visible tab holds the stream (a browser allows six connections to a host). Hidden, it drops the stream; visible
 // again, it goes on at the position that it had, so no event is missed.
 
-import { call, headers, remember } from './api.js';
+import { call, headers, Refusal, remember } from './api.js';
 import { addEvents, change, stale, store } from './store.js';
 
 const MAX_WAIT = 30_000;
@@ -22,13 +22,19 @@ const STALE = [
   [/^page_fault:/, ['/vcm/working-set', '/vcm/stats']],
 ];
 
-/** Takes up a login: keeps it, shows the newest events, and opens the stream. */
+/** Takes up a login: keeps it, shows the newest events, and follows those that come after them. */
 export async function enter(who) {
   remember(who);
   change({ who, loginProblem: null });
+  try {
+    const { value } = await call('GET', '/events?limit=100');
+    addEvents(value.events ?? []);
+    position = value.position ?? null;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The page works without them; a refused login has shown itself.
+  }
   settle();
-  const { value } = await call('GET', '/events?limit=100');
-  addEvents([...(value.events ?? [])]);
 }
 
 export function follow() {

@@ -1,7 +1,7 @@
 // Small parts that every page is made of. Text of the repository becomes text: each value passes `text()`.
 
 import { Component } from './vendor/preact.mjs';
-import { change, html } from './store.js';
+import { html, tell } from './store.js';
 
 const NUMBERS = new Intl.NumberFormat('en');
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
@@ -44,9 +44,9 @@ export function When({ at, clock }) {
 export async function copy(line) {
   try {
     await navigator.clipboard.writeText(line);
-    change({ notice: 'copied to the clipboard' });
+    tell('copied to the clipboard');
   } catch {
-    change({ notice: 'the browser does not allow copying; select the text instead' });
+    tell('the browser does not allow copying; select the text instead');
   }
 }
 

@@ -15,7 +15,7 @@ export const store = {
   route: null, // {path, parts, query}
   gone: false, // the server does not answer
   live: false, // the stream of events is open
-  notice: '', // what was done last, for the status line
+  notice: null, // {text, action}: what was done last, for the status line
   dialog: null, // {title, body, wide}
   events: [], // newest first
   paused: null, // the events shown while the list is paused
@@ -23,6 +23,7 @@ export const store = {
 
 const MAX_EVENTS = 500;
 const RESOURCE_LIFETIME = 120_000;
+const NOTICE_TIME = 12_000;
 const resources = new Map();
 let root = null;
 let view = null;
@@ -48,6 +49,15 @@ export function draw() {
 export function change(fields) {
   Object.assign(store, fields);
   draw();
+}
+
+let hiding = null;
+
+/** Says what was done, for a while; `action` is `{name, run}`. */
+export function tell(text, action = null) {
+  clearTimeout(hiding);
+  hiding = setTimeout(() => change({ notice: null }), NOTICE_TIME);
+  change({ notice: text ? { text, action } : null });
 }
 
 /** Returns what is known of an answer: `{value, error, running}`. */

@@ -1,7 +1,7 @@
 // Design monorepo: load a repository, look at its tree and its map, tick sources, preview, map.
 
 import { call, path } from '../api.js';
-import { change, draw, html, keep, reload, resource, stale, store } from '../store.js';
+import { draw, html, keep, reload, resource, stale, store, tell } from '../store.js';
 import { Answer, bytes, copy, Empty, Field, number, plural, Problem, Section, short, State, text } from '../parts.js';
 import { Buttons, closeDialog, openDialog, propose } from '../dialogs.js';
 import { go, withQuery } from '../routes.js';
@@ -11,11 +11,20 @@ import { Patch } from '../diff.js';
 const opened = new Set(['.']); // directories that are open, so that drawing again keeps them
 const previews = { key: null, report: null, error: null, busy: false };
 
+/** Returns what a request asks for. This repository is asked at HEAD, unless another branch or commit is named. */
+function wanted({ origin_url, branch, commit }) {
+  if (origin_url) return { origin_url, branch, commit };
+  const here = resource('/state').value?.current_branch;
+  return { branch: branch === here ? undefined : branch, commit: commit === 'HEAD' ? undefined : commit };
+}
+
 export function Design({ route }) {
   const colony = resource('/colonies/default/design-monorepo');
+  const state = resource('/state');
   const asked = { origin_url: route.query.get('origin_url') ?? '', branch: route.query.get('branch'), commit: route.query.get('commit') ?? 'HEAD' };
   const known = colony.value ?? {};
-  const initial = asked.branch ? asked : { origin_url: known.origin_url, branch: known.branch ?? 'main', commit: known.commit ?? 'HEAD' };
+  const branch = known.origin_url ? known.branch : state.value?.current_branch;
+  const initial = asked.branch ? asked : { origin_url: known.origin_url, branch: branch ?? 'main', commit: known.commit ?? 'HEAD' };
   return html`<h1>Design monorepo</h1>
     <form class="load" key=${`${text(initial.origin_url)}|${text(initial.branch)}|${text(initial.commit)}`} onSubmit=${load}>
       <${Field} label="URL"><input name="origin_url" spellcheck="false" autocomplete="off" placeholder="this repository" defaultValue=${text(initial.origin_url)} /><//>
@@ -24,7 +33,7 @@ export function Design({ route }) {
       <button type="submit" class="primary" disabled=${loading}>${loading ? 'Loading …' : 'Load'}</button>
     </form>
     <${Problem} error=${loadProblem} />
-    ${asked.branch ? html`<${Loaded} asked=${asked} route=${route} />` : !loadProblem && html`<${Empty} title="Nothing is loaded">
+    ${asked.branch ? html`<${Answer} of=${state}>${() => html`<${Loaded} asked=${asked} route=${route} />`}<//>` : !loadProblem && html`<${Empty} title="Nothing is loaded">
       <p>Load shows the files and the sources of the map. Without a URL it is this repository.</p><//>`}`;
 }
 
@@ -39,11 +48,11 @@ async function load(event) {
   draw();
   try {
     // Only this button fetches; a change of tab shows what is here.
-    const map = await call('GET', path('/repo-map', { ...values, fresh: true }));
-    keep(path('/repo-map', values), map.value);
-    await reload(path('/repo-map/tree', { ...values, tokens: true }));
+    const map = await call('GET', path('/repo-map', { ...wanted(values), fresh: true }));
+    keep(path('/repo-map', wanted(values)), map.value);
+    await reload(path('/repo-map/tree', { ...wanted(values), tokens: true }));
     go(path('/design', values));
-    change({ notice: `loaded ${text(map.value.origin_url) || 'this repository'} at ${short(map.value.resolved_commit)}` });
+    tell(`loaded ${text(map.value.origin_url) || 'this repository'} at ${short(map.value.resolved_commit)}`);
   } catch (error) {
     loadProblem = error;
   } finally {
@@ -53,8 +62,8 @@ async function load(event) {
 }
 
 function Loaded({ asked, route }) {
-  const map = resource(path('/repo-map', asked));
-  const tree = resource(path('/repo-map/tree', { ...asked, tokens: true }));
+  const map = resource(path('/repo-map', wanted(asked)));
+  const tree = resource(path('/repo-map/tree', { ...wanted(asked), tokens: true }));
   const off = new Set(route.query.getAll('without'));
   const treemap = route.query.get('view') === 'treemap';
   const view = html`<a class="button" href=${withQuery({ view: treemap ? null : 'treemap' })}>${treemap ? 'As a tree' : 'As a treemap'}</a>`;
@@ -239,8 +248,7 @@ function clear(row) {
 function request(map, off, asked) {
   const names = (map.sources ?? []).map((row) => text(row.name));
   const ticked = names.filter((name) => !off.has(name));
-  const body = { branch: asked.branch, commit: asked.commit };
-  if (asked.origin_url) body.origin_url = asked.origin_url;
+  const body = { ...wanted(asked) };
   if (ticked.length < names.length) body.enabled_sources = ticked;
   return { body, ticked };
 }
@@ -252,7 +260,7 @@ function Preview({ map, off, asked }) {
   const nothing = ticked.length === 0;
   return html`<${Section} id="preview" title="Mapping" aside=${html`
       <button type="button" disabled=${nothing || previews.busy} onClick=${() => preview(key, body)}>Preview mmap calls</button>
-      <button type="button" class="primary" disabled=${nothing || store.who.read_only} onClick=${() => confirmMap(map, body, ticked)}>Map to VCM</button>`}>
+      <button type="button" class="primary" disabled=${nothing || store.who.read_only} onClick=${() => confirmMap(map, asked, body, ticked)}>Map to VCM</button>`}>
     ${nothing && html`<p class="hint">Tick a source to map it.</p>`}
     ${previews.key === key && html`<${Problem} error=${previews.error} />`}
     ${!report && !nothing && html`<p class="faint">The preview shows the scope and every knob of each source, and changes nothing.</p>`}
@@ -282,7 +290,7 @@ async function preview(key, body) {
   }
 }
 
-function confirmMap(map, body, ticked) {
+function confirmMap(map, asked, body, ticked) {
   const state = { error: null, busy: false, operation: null };
   const map_ = async () => {
     Object.assign(state, { busy: true, error: null });
@@ -303,8 +311,8 @@ function confirmMap(map, body, ticked) {
   };
   const summary = html`<dl class="facts">
     <div><dt>Repository</dt><dd class="path">${text(body.origin_url ?? map.origin_url) || 'this repository'}</dd></div>
-    <div><dt>Branch</dt><dd>${text(body.branch)}</dd></div>
-    <div><dt>Commit</dt><dd class="mono">${text(body.commit)} ${map.resolved_commit && `(${short(map.resolved_commit)})`}</dd></div>
+    <div><dt>Branch</dt><dd>${text(asked.branch)}</dd></div>
+    <div><dt>Commit</dt><dd class="mono">${text(asked.commit)} ${map.resolved_commit && `(${short(map.resolved_commit)})`}</dd></div>
     <div><dt>Sources</dt><dd>${ticked.join(', ')}${body.enabled_sources ? '' : ' (all)'}</dd></div>
   </dl>`;
   const dialog = () => html`${summary}<${Problem} error=${state.error} />

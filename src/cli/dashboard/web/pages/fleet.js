@@ -1,11 +1,12 @@
 // Fleet: who works where, what would clash, what to merge next; and one agent with its log and its diff.
 
-import { call, path, segments } from '../api.js';
-import { draw, html, resource, stale, store } from '../store.js';
-import { Answer, Command, Empty, Field, number, plural, Problem, Section, short, State, Table, text, When } from '../parts.js';
+import { call, segments } from '../api.js';
+import { html, resource, stale, store } from '../store.js';
+import { Answer, Command, Empty, Field, number, plural, Section, short, State, Table, text, When } from '../parts.js';
 import { act, form, propose } from '../dialogs.js';
 import { go, to, withQuery } from '../routes.js';
-import { Patch } from '../diff.js';
+import { Diff } from '../diff.js';
+import { UNDO } from '../undo.js';
 
 const MANY = 300;
 let drawn = MANY;
@@ -125,7 +126,7 @@ export function merge(source) {
     options: (body, set, report) => html`<${MergeOptions} body=${body} set=${set} report=${report} />`,
     lines: (report) => html`<${MergeLines} report=${report} />`,
     blocked: (report) => (report.outcome === 'conflicted' ? 'Settle each conflict above, or open them in a working tree by the command.' : report.outcome === 'up_to_date' ? 'There is nothing to merge.' : null),
-    done: refresh,
+    done: refresh, after: UNDO,
   });
 }
 
@@ -200,40 +201,4 @@ function remove(name) {
       go('/fleet');
     },
   });
-}
-
-// Diff
-
-const opened = new Set();
-
-/** The changed files first; the patch of a file is fetched when it is opened. */
-export function Diff({ a, b, worktree }) {
-  const query = { a, b, worktree: worktree ? true : undefined };
-  const entry = resource(path('/diff', query));
-  return html`<${Answer} of=${entry}>${(value) => (value.entries ?? []).length
-    ? html`<p class="faint">${text(value.message)}</p><ul class="diff">${value.entries.slice(0, 1000).map((file) => html`<${File} key=${text(file.path)} file=${file} query=${query} />`)}</ul>
-      ${value.entries.length > 1000 && html`<p class="hint">The first 1,000 of ${plural(value.entries.length, 'file')}.</p>`}`
-    : html`<${Empty} title="No difference">${text(value.message)}<//>`}<//>`;
-}
-
-function File({ file, query }) {
-  const key = `${query.a} ${query.b} ${text(file.path)}`;
-  const toggle = (event) => {
-    if (event.currentTarget.open === opened.has(key)) return;
-    if (event.currentTarget.open) opened.add(key);
-    else opened.delete(key);
-    draw();
-  };
-  const signs = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R', copied: 'C' };
-  return html`<li><details open=${opened.has(key)} onToggle=${toggle}><summary data-row>
-    <abbr class="mono" title=${text(file.change_type)}>${signs[file.change_type] ?? '?'}</abbr> <span class="path">${file.old_path ? `${text(file.old_path)} → ` : ''}${text(file.path)}</span>
-    <span class="space"></span>${file.binary ? html`<span class="faint">binary</span>` : html`<span class="num plus">+${number(file.insertions)}</span> <span class="num minus">−${number(file.deletions)}</span>`}</summary>
-    ${opened.has(key) && html`<${FilePatch} file=${file} query=${query} />`}</details></li>`;
-}
-
-function FilePatch({ file, query }) {
-  const entry = resource(path('/diff', { ...query, path: file.path, patch: true }));
-  return html`<${Answer} of=${entry} lines=${4}>${(value) => (value.raw_unified_diff
-    ? html`<${Patch} patch=${text(value.raw_unified_diff)} label=${`Patch of ${text(file.path)}`} name=${entry.path} />`
-    : html`<p class="hint">${value.truncated ? 'The patch is larger than 256 KiB.' : 'There is no text to show.'}</p>`)}<//>`;
 }

@@ -34,7 +34,7 @@ function Hits({ query }) {
   const entry = resource(path('/search', query));
   return html`<${Answer} of=${entry} lines=${8}>${(value) => html`
     <p class="faint">${text(value.message)}</p>
-    ${(value.hits ?? []).length ? html`<ol class="hits">${value.hits.map((hit, index) => html`<${Hit} key=${index} hit=${hit} />`)}</ol>` : html`<${Empty} title="Nothing was found"><p>${value.nothing ? text(value.nothing?.message ?? value.nothing) : 'Other words may help; only mapped files are searched.'}</p><//>`}`}<//>`;
+    ${(value.hits ?? []).length ? html`<ol class="hits">${value.hits.map((hit, index) => html`<${Hit} key=${index} hit=${hit} />`)}</ol>` : html`<${Empty} title="Nothing was found"><p>${value.nothing ? html`Nothing is mapped yet. <a href="/design">Map a source on Design monorepo.</a>` : 'Other words may help; only mapped files are searched.'}</p><//>`}`}<//>`;
 }
 
 function Hit({ hit }) {

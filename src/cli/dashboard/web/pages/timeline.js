@@ -5,10 +5,10 @@ import { html, resource, stale, store } from '../store.js';
 import { Answer, Command, Empty, Field, plural, Section, short, State, Table, text, When } from '../parts.js';
 import { form, propose } from '../dialogs.js';
 import { to } from '../routes.js';
-import { Diff } from './fleet.js';
+import { Diff } from '../diff.js';
+import { Leaving, refusal, step, UNDO } from '../undo.js';
 
 const OPS = path('/ops', { limit: 200 });
-const SHOWN = 8;
 const refresh = () => stale();
 
 export function Timeline({ route }) {
@@ -92,15 +92,6 @@ function newCheckpoint() {
   });
 }
 
-function Leaving({ rows }) {
-  const lists = [rows ?? []].flat().filter((each) => each.count);
-  return lists.map((each) => html`<div key=${text(each.branch)}><p>${plural(each.count, 'commit')} would leave ${text(each.branch)}:</p>
-    <ul class="plain">${(each.newest ?? []).slice(0, SHOWN).map((commit) => html`<li key=${text(commit.sha)}><span class="mono">${short(commit.sha)}</span> ${text(commit.subject)}</li>`)}
-      ${each.count > SHOWN && html`<li class="faint">and ${each.count - SHOWN} more</li>`}</ul></div>`);
-}
-
-const refusal = (report) => (report.refused ? text(report.refused.message) : report.ok === false ? text(report.message) : null);
-
 function restore(checkpoint) {
   propose({
     title: `Restore ${text(checkpoint.label)}`, verb: 'Restore', danger: true, path: '/restore', first: 'preview',
@@ -109,7 +100,7 @@ function restore(checkpoint) {
     lines: (report) => html`<p>${['rewritten', 'restored', 'removed'].map((kind) => `${plural(report.files?.[kind] ?? 0, 'file')} ${kind}`).join(', ')}.</p>
       ${report.recovery && html`<p>Uncommitted work is kept as <span class="path">${text(report.recovery?.name ?? report.recovery)}</span>.</p>`}
       <${Leaving} rows=${report.leaving_commits} />`,
-    blocked: refusal, done: refresh,
+    blocked: refusal, done: refresh, after: UNDO,
   });
 }
 
@@ -117,17 +108,6 @@ function Modes({ body, set }) {
   const modes = { replace: 'The whole state', files: 'Only the files', fork: 'On a fork of its own' };
   return html`<fieldset class="choice"><legend class="sr">What to restore</legend>${Object.entries(modes).map(([mode, word]) => html`<label key=${mode}>
     <input type="radio" name="mode" checked=${body.mode === mode} onChange=${() => set({ mode })} /> ${word}</label>`)}</fieldset>`;
-}
-
-function step(which) {
-  propose({
-    title: which === 'undo' ? 'Undo' : 'Redo', verb: which === 'undo' ? 'Undo' : 'Redo', danger: which === 'undo', path: `/${which}`, body: {}, first: 'preview',
-    lines: (report) => html`
-      <p>${plural(report.files_restored ?? 0, 'file')} restored, ${plural(report.files_moved_aside ?? 0, 'file')} moved aside.</p>
-      <${Leaving} rows=${report.leaving_commits} />
-      ${(report.checkpoints_gone ?? []).map((each) => html`<p key=${text(each.checkpoint_id)}>The checkpoint <strong>${text(each.label)}</strong> would go.</p>`)}`,
-    blocked: refusal, done: refresh,
-  });
 }
 
 // One operation or checkpoint

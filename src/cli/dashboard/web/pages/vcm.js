@@ -60,9 +60,8 @@ function Operations() {
 
 function Operation({ row }) {
   const { progress } = row;
-  const again = { branch: row.branch, commit: row.commit };
-  if (row.origin_url) again.origin_url = row.origin_url;
-  if (row.enabled_sources) again.enabled_sources = row.enabled_sources;
+  const again = {};
+  for (const name of ['origin_url', 'branch', 'commit', 'enabled_sources']) if (row[name]) again[name] = row[name];
   return html`<tr>
     <th scope="row" class="mono">${text(row.op_id)}</th>
     <td><${State} tone=${TONES[row.status]?.[0]} sign=${TONES[row.status]?.[1]}>${text(row.status)}<//></td>
