@@ -151,7 +151,7 @@ function Catalog({ pages, query, scope }) {
           <${Field} label="Filter"><input type="search" data-filter placeholder="path, scope or id" spellcheck="false" defaultValue=${query} onInput=${type} /><//>
           ${scope && html`<a class="button" href=${withQuery({ scope: null })}>Only ${scopeName(scope)} <span aria-hidden="true">✕</span></a>`}
         </div>
-        ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${12} row=${PageRow} label="Pages" className="catalog" head=${head} />` : html`<${Empty} title="No page matches">A filter looks at paths, scopes and ids.<//>`}`
+        ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${12} row=${(page) => PageRow(page, query)} label="Pages" className="catalog" head=${head} />` : html`<${Empty} title="No page matches">A filter looks at paths, scopes and ids.<//>`}`
       : html`<${Empty} title="No page yet"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }
@@ -164,8 +164,16 @@ function flags(page) {
   return words;
 }
 
-function PageRow(page) {
-  const files = [...new Set((page.records ?? []).map((each) => text(each.path)))];
+/** The files of a page, those first that the filter names. */
+function filesOf(page, query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const names = [...new Set((page.records ?? []).map((each) => text(each.path)))];
+  const isNamed = (name) => words.length > 0 && words.every((word) => name.toLowerCase().includes(word));
+  return [...names.filter(isNamed), ...names.filter((name) => !isNamed(name))];
+}
+
+function PageRow(page, query) {
+  const files = filesOf(page, query);
   const id = text(page.page_id);
   return html`<div class="page-row row" key=${id}>
     <a class="mono" data-row href=${to(['vcm', page.scope_id, id])}>${id.slice(0, 10)}</a>
