@@ -65,10 +65,11 @@ function Plan({ state }) {
   const blocked = report && plan.blocked?.(report);
   return html`<div class="plan">
     ${plan.options?.(state.body, (fields) => adjust(state, fields), state.last)}
+    ${state.changed && html`<p class="note"><strong>The repository has changed since.</strong> This is the plan now.</p>`}
     <${Problem} error=${state.error} />
     ${report ? html`<p class="plan-message">${text(report.message)}</p>${plan.lines?.(report)}` : !state.error && html`<p class="faint">Asking what would happen …</p>`}
     ${blocked && html`<p class="hint">${text(blocked)}</p>`}
-    <${Buttons} verb=${plan.verb} busy=${state.busy} danger=${plan.danger} disabled=${!report || Boolean(blocked) || Boolean(state.error && !state.changed)} onApply=${() => apply(state)} />
+    <${Buttons} verb=${plan.verb} busy=${state.busy} danger=${plan.danger} disabled=${!report || Boolean(blocked)} onApply=${() => apply(state)} />
   </div>`;
 }
 
@@ -96,14 +97,14 @@ async function apply(state) {
   try {
     const id = state.report.preview_id;
     const report = await send(state.plan, state.body, id ? { preview_id: id } : {});
-    if (report.applied === false && report.preview_id) return showAgain(state, report, null);
+    if (report.applied === false && report.preview_id) return showAgain(state, report);
     closeDialog();
     tell(text(report.message), state.plan.after);
     state.plan.done?.(report);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const again = error.answer.preview_id ? error.answer : error.detail?.preview_id ? error.detail : null;
-    if (again) return showAgain(state, { ...state.report, ...again }, error);
+    const { preview, preview_id: again } = error.answer;
+    if (preview && again) return showAgain(state, { ...preview, preview_id: again });
     state.error = error;
   } finally {
     state.busy = false;
@@ -112,8 +113,8 @@ async function apply(state) {
 }
 
 /** The repository has changed since the plan was shown: show the new plan, and ask again. */
-function showAgain(state, report, error) {
-  Object.assign(state, { report, error, changed: true });
+function showAgain(state, report) {
+  Object.assign(state, { report, last: report, changed: true });
 }
 
 function send(plan, body, extra) {

@@ -74,6 +74,8 @@ async function open(wait) {
   stream = null;
   change({ live: false });
   if (document.visibilityState !== 'visible' || !store.who) return;
+  // This request tells whether the server has ended.
+  stale('/state');
   retry = setTimeout(() => open(Math.min(wait * 2, MAX_WAIT)), wait);
 }
 

@@ -23,7 +23,9 @@ export function Fleet({ route }) {
 const nameOf = (row) => text(row.agent ?? row.fork);
 
 function Overview({ fleet, query }) {
-  const rows = (fleet.agents ?? []).filter((row) => !query || `${nameOf(row)} ${text(row.fork)}`.includes(query));
+  const found = (fleet.agents ?? []).filter((row) => !query || `${nameOf(row)} ${text(row.fork)}`.includes(query));
+  // Among a hundred agents, those with work come first.
+  const rows = [...found.filter(hasWork), ...found.filter((row) => !hasWork(row))];
   const filter = (event) => go(withQuery({ q: event.currentTarget.value.trim() || null }), 'replace');
   return html`
     <p class="facts-line">${text(fleet.message)}</p>
@@ -36,6 +38,8 @@ function Overview({ fleet, query }) {
     ${rows.length > drawn && html`<button type="button" onClick=${more}>Show ${rows.length - drawn} more</button>`}
     <${Removed} />`;
 }
+
+const hasWork = (row) => row.commits > 0 || row.unsaved > 0;
 
 function more() {
   drawn += MANY;
@@ -63,7 +67,7 @@ function Clashes({ rows }) {
 
 function Row({ row }) {
   return html`<tr>
-    <th scope="row"><a data-row href=${to(['fleet', nameOf(row)])}>${nameOf(row)}</a>${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
+    <th scope="row" class="breaks"><a data-row href=${to(['fleet', nameOf(row)])}>${nameOf(row)}</a>${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
     <td class="wrap"><${Work} row=${row} /></td>
     <td class="less"><${When} at=${row.last_seen_at} /></td>
     <td class="less">${row.held_by ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>` : html`<span class="faint">${text(row.state)}</span>`}${row.operation && html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
@@ -168,7 +172,7 @@ function Worker({ name, fleet, tab }) {
   if (fleet.value && !row) return html`${crumbs}<h1>${name}</h1><${Empty} title="No agent or fork has this name">It may have been merged or removed. <a href="/fleet">Back to the fleet</a><//>`;
   if (!row) return html`${crumbs}<h1>${name}</h1><${Answer} of=${fleet}>${() => null}<//>`;
   const tabs = [['log', 'Log'], ['diff', 'Diff since it left'], ['agent', 'About']];
-  return html`${crumbs}<div class="title"><h1>${nameOf(row)}</h1><span class="faint path">${text(row.fork)}</span><span class="space"></span>
+  return html`${crumbs}<div class="title"><h1>${nameOf(row)}</h1>${row.agent && html`<span class="faint path">${text(row.fork)}</span>`}<span class="space"></span>
       ${mergeable(row) && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}
       ${row.agent && html`<button type="button" disabled=${store.who.read_only} onClick=${() => remove(row.agent)}>Remove …</button>`}</div>
     <p class="facts-line"><${Work} row=${row} /> <span class="faint">seen <${When} at=${row.last_seen_at} /></span> <${Into} row=${row} /></p>

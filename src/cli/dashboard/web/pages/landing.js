@@ -14,12 +14,10 @@ export function Landing() {
     <${Section} id="colonies" title="Colonies" aside=${html`<button type="button" onClick=${newColony} disabled=${store.who.read_only}>+ New colony</button>`}>
       <${Answer} of=${colonies}>${(value) => html`<${Colonies} rows=${value.colonies ?? []} />`}<//>
     <//>
-    <${Section} id="sessions" title="Sessions" aside=${sessions.value && html`<span class="faint">${number(sessions.value)}</span>`}>
+    <${Section} id="sessions" title="Sessions" aside=${sessions.value && html`<span class="faint">${plural((sessions.value.sessions ?? []).filter(isOpen).length, 'open session')}</span>`}>
       <${Answer} of=${sessions}>${(value) => html`<${Sessions} rows=${value.sessions ?? []} />`}<//>
     <//>`;
 }
-
-const number = (value) => `${plural(value.active ?? 0, 'active session')} of at most ${text(value.max_active)}`;
 
 /** The way from nothing to pages, until it is walked. */
 function Steps({ colonies, sessions }) {
@@ -55,7 +53,7 @@ function Colonies({ rows }) {
       <td class="mono less">${text(row.commit)}</td>
       <td class="actions">${row.is_here
         ? html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${newSession}>New session</button>`
-        : html`<a class="button" href=${to(['design'], { origin_url: row.origin_url, branch: row.branch, commit: row.commit })}>Load</a>`}</td>
+        : row.origin_url && html`<a class="button" href=${to(['design'], { origin_url: row.origin_url, branch: row.branch, commit: row.commit })}>Load</a>`}</td>
     </tr>`)}
   <//>
   ${rows.some((row) => !row.is_here) && html`<p class="faint">A session of another colony begins in its own checkout: <code>git colony dashboard</code> there.</p>`}`;

@@ -81,7 +81,7 @@ function Events({ query }) {
 }
 
 // What the key says already, and what is only for programs.
-const LEFT_OUT = new Set(['ts', 'scope_id', 'checkpoint_id', 'source_event_key', 'branch', 'watch_id', 'name']);
+const LEFT_OUT = new Set(['ts', 'scope_id', 'checkpoint_id', 'source_event_key', 'branch', 'watch_id', 'name', 'old_sha', 'source_type']);
 
 function about(value) {
   const words = [];
