@@ -248,6 +248,7 @@ await step('the preview shows every knob of the ticked sources', async () => {
 await step('the map runs as an operation, which a reload of the page keeps', async () => {
   await button('Map to VCM').click();
   await inDialog().getByText('code, papers').waitFor();
+  await requireAccessible('the dialog of a map');
   await inDialog().getByRole('button', { name: 'Map', exact: true }).click();
   await inDialog().getByText(/map_[0-9a-f]{12} has begun/).waitFor();
   await inDialog().getByRole('button', { name: 'Follow it in VCM' }).click();
@@ -256,14 +257,24 @@ await step('the map runs as an operation, which a reload of the page keeps', asy
   await page.getByRole('row', { name: /map_.*mapped/ }).waitFor();
 });
 
+await step('a repository of a URL is mapped as well', async () => {
+  await page.goto(`${server.origin}/design?${new URLSearchParams({ origin_url: fixture.origin, branch: 'main', commit: 'HEAD' })}`);
+  await calm();
+  await button('Map to VCM').click();
+  await inDialog().getByText(fixture.origin).waitFor();
+  await inDialog().getByRole('button', { name: 'Map', exact: true }).click();
+  await inDialog().getByRole('button', { name: 'Follow it in VCM' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('[aria-label="Mapping operations"] .state.good').length === 2);
+});
+
 await step('all ticked maps all, knowledge too', async () => {
   await visit(LOADED);
   await button('Map to VCM').click();
   await inDialog().getByText('(all)').waitFor();
   await inDialog().getByRole('button', { name: 'Map', exact: true }).click();
   await inDialog().getByRole('button', { name: 'Follow it in VCM' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('.state.good').length > 4);
-  await page.getByRole('table').nth(1).getByRole('row', { name: /docs/ }).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll('[aria-label="Mapping operations"] .state.good').length === 3);
+  await page.getByRole('group', { name: 'Scopes' }).getByRole('row', { name: /docs/ }).waitFor();
 });
 
 await step('the page catalog is filtered', async () => {
@@ -299,14 +310,21 @@ await step('promote shows the change of the map, and commits it', async () => {
 });
 
 await step('the chunks of a row are cleared', async () => {
+  const documents = () => JSON.parse(fixture.colony('knowledge', '--json')).count;
+  const before = documents();
   await visit(LOADED);
-  const rows = page.locator('.routing li').filter({ hasText: 'literature/curated' });
-  await rows.first().getByRole('button', { name: 'Clear KB chunks …' }).click();
-  await planned();
-  await inDialog().getByText(/would clear|no chunks|nothing/i).first().waitFor();
-  const clear = inDialog().getByRole('button', { name: 'Clear', exact: true });
-  if (await clear.isEnabled()) await apply('Clear');
-  else await page.keyboard.press('Escape');
+  for (const row of await page.locator('.routing li').all()) {
+    await row.getByRole('button', { name: 'Clear KB chunks …' }).click();
+    await planned();
+    const clear = inDialog().getByRole('button', { name: 'Clear', exact: true });
+    if (await clear.isEnabled()) {
+      await apply('Clear');
+      break;
+    }
+    await page.keyboard.press('Escape');
+    await noDialog();
+  }
+  require_(documents() < before, `the knowledge base still has ${before} documents`);
 });
 
 await step('a watch is started, fires, changes its mode, and stops', async () => {
@@ -335,6 +353,7 @@ await step('a conflict can be settled by whole paths; a merge shows its plan fir
   await page.getByRole('row', { name: /^eve/ }).getByRole('button', { name: 'Merge …' }).click();
   await planned();
   require_(await inDialog().getByRole('button', { name: 'Merge', exact: true }).isDisabled(), 'a conflict can be merged');
+  await requireAccessible('the dialog of a merge');
   await inDialog().getByLabel('as in fork/eve').check();
   await inDialog().getByText('merges cleanly').or(inDialog().getByText('would change')).first().waitFor();
   await page.waitForFunction(() => !document.querySelector('dialog button.primary').disabled);
@@ -370,6 +389,21 @@ await step('a restore shows its plan, and can be left', async () => {
   await planned();
   await page.keyboard.press('Escape');
   await noDialog();
+});
+
+await step('a plan that is stale is shown anew, and a restore offers undo', async () => {
+  expected.push(/409.*\/restore/);
+  await visit('/timeline');
+  await button('Restore …').last().click();
+  await planned();
+  fixture.colony('checkpoint', '--label', 'in between', '--quiet');
+  await inDialog().getByRole('button', { name: 'Restore', exact: true }).click();
+  await inDialog().getByText('The repository has changed since.').waitFor();
+  await apply('Restore');
+  await page.getByRole('status').getByRole('button', { name: 'Undo …' }).click();
+  await planned();
+  await apply('Undo');
+  await page.getByRole('status').getByText('undid').waitFor();
 });
 
 await step('search finds passages, and a context of some tokens', async () => {

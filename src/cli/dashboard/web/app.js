@@ -185,10 +185,12 @@ onGone(() => {
   setTimeout(retryServer, RETRY_INTERVAL);
 });
 
-onLoginRequired((refusal) => {
+const ENDED = { code: 'login-required', message: 'This login has ended. Its dashboard was started anew, or ended all logins.' };
+
+onLoginRequired(() => {
   remember(null);
   forgetAll();
-  change({ who: null, gone: false, dialog: null, loginProblem: store.who ? refusal : store.loginProblem });
+  change({ who: null, gone: false, dialog: null, loginProblem: store.who ? ENDED : store.loginProblem });
 });
 
 const tabs = new BroadcastChannel('colony');

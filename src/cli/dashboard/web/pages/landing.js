@@ -25,7 +25,7 @@ function Steps({ colonies, sessions }) {
   if (!colonies || !sessions || !scopes.value) return null;
   const pointed = (colonies.colonies ?? []).some((row) => row.origin_url);
   const begun = (sessions.sessions ?? []).some(isOpen);
-  const mapped = (scopes.value.mappings ?? []).length > 0;
+  const mapped = scopes.value.mappings?.length > 0;
   if (pointed && begun && mapped) return null;
   const step = (done, sign, name, what) => html`<li class=${done ? 'done' : ''}>
     <span class="sign" aria-hidden="true">${done ? '✓' : sign}</span>

@@ -11,13 +11,19 @@ export function Login() {
     <p class="mark" aria-hidden="true">⬢</p>
     <h1>git-colony</h1>
     <p>Press <kbd>Enter</kbd> in the terminal of the dashboard, and open the link that it prints. A link counts once.</p>
-    <${Problem} error=${store.loginProblem} />
+    <${Problem} error=${problem()} />
     <form onSubmit=${submit}>
       <${Field} label="Or paste the code or the link"><input name="code" required autocomplete="off" spellcheck="false" /><//>
       <button type="submit" class="primary">Log in</button>
     </form>
     <p class="faint">No dashboard is running? <code>git colony dashboard</code></p>
   </main>`;
+}
+
+/** What is wrong, without the hint, which the page gives itself. */
+function problem() {
+  const { loginProblem: error } = store;
+  return error && { message: error.message, code: error.code };
 }
 
 async function submit(event) {

@@ -24,6 +24,16 @@ export function Vcm({ route }) {
 /** A scope is called by the name of its row; its id begins with the repository. */
 export const scopeName = (id) => text(id).split(':').pop();
 
+/** The scopes, each once: one that was mapped by its URL as well has two records. */
+export function scopesOf(answer) {
+  const scopes = new Map();
+  for (const row of answer?.mappings ?? []) {
+    const known = scopes.get(row.scope_id);
+    scopes.set(row.scope_id, known ? { ...known, stale: known.stale || row.stale } : row);
+  }
+  return [...scopes.values()];
+}
+
 const refresh = () => stale('/vcm', '/ops', '/state', '/watches');
 
 // Operations
@@ -83,9 +93,9 @@ function Scopes() {
   const stats = resource('/vcm/stats');
   const statsOf = new Map((stats.value?.scopes ?? []).map((row) => [row.scope_id, row]));
   return html`<${Section} id="scopes" title="Scopes" aside=${stats.value && html`<span class="faint">${text(stats.value.message)}</span>`}>
-    <${Answer} of=${scopes}>${(value) => (value.mappings ?? []).length
+    <${Answer} of=${scopes}>${(value) => scopesOf(value).length
       ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '~#Records', '#Tokens', '~#Size', '~Branch', '~Commit', 'State', '']}>
-          ${value.mappings.map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} />`)}<//>`
+          ${scopesOf(value).map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} />`)}<//>`
       : html`<${Empty} title="No scope is mapped"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }

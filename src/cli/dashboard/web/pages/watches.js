@@ -5,7 +5,7 @@ import { change, html, resource, stale, store } from '../store.js';
 import { Answer, Empty, Field, number, plural, Section, short, State, Table, text, When, Windowed } from '../parts.js';
 import { act, form } from '../dialogs.js';
 import { go, withQuery } from '../routes.js';
-import { scopeName } from './vcm.js';
+import { scopeName, scopesOf } from './vcm.js';
 
 const MODES = { notify_only: 'write an event', invalidate: 'mark pages as stale', reindex: 'map again' };
 const ROW = 30;
@@ -45,7 +45,7 @@ async function remode(row, mode) {
 }
 
 function start() {
-  const scopes = () => resource('/vcm/scopes').value?.mappings ?? [];
+  const scopes = () => scopesOf(resource('/vcm/scopes').value);
   form({
     title: 'Start a watch',
     verb: 'Start',
