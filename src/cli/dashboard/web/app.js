@@ -53,7 +53,8 @@ function App() {
 }
 
 function shown(page, sessions, state) {
-  if (page.session && sessions === 0) return html`<h1>${page.name}</h1><${Answer} of=${state}>${() => html`<${NeedsSession} name=${page.name} />`}<//>`;
+  if (page.session && sessions === 0) return html`<h1>${page.name}</h1>
+    <${Answer} of=${state}>${() => html`<${NeedsSession} name=${page.name} />`}<//>`;
   return html`<${page.view} route=${store.route} key=${page.at} />`;
 }
 

@@ -67,7 +67,8 @@ function Plan({ state }) {
     ${plan.options?.(state.body, (fields) => adjust(state, fields), state.last)}
     ${state.changed && html`<p class="note"><strong>The repository has changed since.</strong> This is the plan now.</p>`}
     <${Problem} error=${state.error} />
-    ${report ? html`<p class="plan-message">${text(report.message)}</p>${plan.lines?.(report)}` : !state.error && html`<p class="faint">Asking what would happen …</p>`}
+    ${report ? html`<p class="plan-message">${text(report.message)}</p>
+    ${plan.lines?.(report)}` : !state.error && html`<p class="faint">Asking what would happen …</p>`}
     ${blocked && html`<p class="hint">${text(blocked)}</p>`}
     <${Buttons} verb=${plan.verb} busy=${state.busy} danger=${plan.danger} disabled=${!report || Boolean(blocked)} onApply=${() => apply(state)} />
   </div>`;

@@ -34,7 +34,8 @@ export function Diff({ a, b, worktree }) {
   const query = { a, b, worktree: worktree ? true : undefined };
   const entry = resource(path('/diff', query));
   return html`<${Answer} of=${entry}>${(value) => (value.entries ?? []).length
-    ? html`<p class="faint">${text(value.message)}</p><ul class="diff">${value.entries.slice(0, 1000).map((file) => html`<${File} key=${text(file.path)} file=${file} query=${query} />`)}</ul>
+    ? html`<p class="faint">${text(value.message)}</p>
+      <ul class="diff">${value.entries.slice(0, 1000).map((file) => html`<${File} key=${text(file.path)} file=${file} query=${query} />`)}</ul>
       ${value.entries.length > 1000 && html`<p class="hint">The first 1,000 of ${plural(value.entries.length, 'file')}.</p>`}`
     : html`<${Empty} title="No difference">${text(value.message)}<//>`}<//>`;
 }
@@ -50,7 +51,9 @@ function File({ file, query }) {
   const signs = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R', copied: 'C' };
   return html`<li><details open=${opened.has(key)} onToggle=${toggle}><summary data-row>
     <abbr class="mono" title=${text(file.change_type)}>${signs[file.change_type] ?? '?'}</abbr> <span class="path">${file.old_path ? `${text(file.old_path)} → ` : ''}${text(file.path)}</span>
-    <span class="space"></span>${file.binary ? html`<span class="faint">binary</span>` : html`<span class="num plus">+${number(file.insertions)}</span> <span class="num minus">−${number(file.deletions)}</span>`}</summary>
+    <span class="space"></span>
+    ${file.binary ? html`<span class="faint">binary</span>`
+      : html`<span class="num plus">+${number(file.insertions)}</span> <span class="num minus">−${number(file.deletions)}</span>`}</summary>
     ${opened.has(key) && html`<${FilePatch} file=${file} query=${query} />`}</details></li>`;
 }
 

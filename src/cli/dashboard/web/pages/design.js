@@ -27,13 +27,15 @@ export function Design({ route }) {
   const initial = asked.branch ? asked : { origin_url: known.origin_url, branch: branch ?? 'main', commit: known.commit ?? 'HEAD' };
   return html`<h1>Design monorepo</h1>
     <form class="load" key=${`${text(initial.origin_url)}|${text(initial.branch)}|${text(initial.commit)}`} onSubmit=${load}>
-      <${Field} label="URL"><input name="origin_url" spellcheck="false" autocomplete="off" placeholder="this repository" defaultValue=${text(initial.origin_url)} /><//>
+      <${Field} label="URL">
+        <input name="origin_url" spellcheck="false" autocomplete="off" placeholder="this repository" defaultValue=${text(initial.origin_url)} /><//>
       <${Field} label="Branch"><input name="branch" required spellcheck="false" defaultValue=${text(initial.branch)} /><//>
       <${Field} label="Commit"><input name="commit" required spellcheck="false" defaultValue=${text(initial.commit)} /><//>
       <button type="submit" class="primary" disabled=${loading}>${loading ? 'Loading …' : 'Load'}</button>
     </form>
     <${Problem} error=${loadProblem} />
-    ${asked.branch ? html`<${Answer} of=${state}>${() => html`<${Loaded} asked=${asked} route=${route} />`}<//>` : !loadProblem && html`<${Empty} title="Nothing is loaded">
+    ${asked.branch ? html`<${Answer} of=${state}>${() =>
+      html`<${Loaded} asked=${asked} route=${route} />`}<//>` : !loadProblem && html`<${Empty} title="Nothing is loaded">
       <p>Load shows the files and the sources of the map. Without a URL it is this repository.</p><//>`}`;
 }
 
@@ -70,7 +72,8 @@ function Loaded({ asked, route }) {
   return html`<div class="halves">
     <${Section} id="files" title="Files" aside=${tree.value && view}>
       <${Answer} of=${tree} lines=${8}>${(value) => html`
-        ${treemap ? html`<${Map_} root=${value.root} at=${route.query.get('dir') ?? '.'} />` : html`<div class="tree"><${Branch} node=${value.root} /></div>`}
+        ${treemap ? html`<${Map_} root=${value.root} at=${route.query.get('dir') ?? '.'} />`
+          : html`<div class="tree"><${Branch} node=${value.root} /></div>`}
         ${value.truncated && html`<p class="hint">Truncated at ${plural(value.count, 'entry', 'entries')}.</p>`}`}<//>
     <//>
     <div>
@@ -88,7 +91,8 @@ const sizeText = (node) => (Number.isFinite(node.tokens) ? `${number(node.tokens
 
 function Branch({ node }) {
   return html`<ul>${(node.children ?? []).map((child) => html`<li key=${text(child.path)}>
-    ${child.is_dir ? html`<${Directory} node=${child} />` : html`<span class="leaf"><span class="path">${nameOf(child)}</span><span class="size">${sizeText(child)}</span></span>`}
+    ${child.is_dir ? html`<${Directory} node=${child} />` : html`<span class="leaf"><span class="path">${nameOf(child)}</span>
+    <span class="size">${sizeText(child)}</span></span>`}
   </li>`)}</ul>`;
 }
 
@@ -113,11 +117,13 @@ function Map_({ root, at }) {
   const up = text(node.path).split('/').slice(0, -1).join('/') || '.';
   const cell = (tile, roomy) => {
     const label = `${nameOf(tile.node)}${tile.isDirectory ? '/' : ''} ${sizeText(tile.node)}`;
-    const inside = roomy ? html`<span class="path">${nameOf(tile.node)}${tile.isDirectory ? '/' : ''}</span><span class="size">${sizeText(tile.node)}</span>` : null;
+    const inside = roomy ? html`<span class="path">${nameOf(tile.node)}${tile.isDirectory ? '/' : ''}</span>
+      <span class="size">${sizeText(tile.node)}</span>` : null;
     if (tile.isDirectory) return html`<a data-row href=${withQuery({ dir: tile.key })} title=${label} aria-label=${label}>${inside}</a>`;
     return html`<div title=${label}>${inside ?? html`<span class="sr">${label}</span>`}</div>`;
   };
-  return html`<p class="crumbs">${text(node.path) === '.' ? 'All files' : html`<a href=${withQuery({ dir: up })}>↑ up</a> <span class="path">${text(node.path)}/</span>`} <span class="size">${sizeText(node)}</span></p>
+  return html`<p class="crumbs">${text(node.path) === '.' ? 'All files'
+    : html`<a href=${withQuery({ dir: up })}>↑ up</a> <span class="path">${text(node.path)}/</span>`} <span class="size">${sizeText(node)}</span></p>
     <${Treemap} items=${items} cell=${cell} label="Sizes of files" />`;
 }
 
@@ -165,14 +171,16 @@ function Source({ row, off }) {
   };
   return html`<li><label>
     <input type="checkbox" data-row checked=${!off.has(name)} onChange=${toggle} />
-    <span><span class="name">${name}</span> <span class="tag">${text(row.type)}</span><br /><span class="faint">${knobs.join(' · ') || 'the whole tree'}</span></span>
+    <span><span class="name">${name}</span> <span class="tag">${text(row.type)}</span>
+    <br /><span class="faint">${knobs.join(' · ') || 'the whole tree'}</span></span>
   </label></li>`;
 }
 
 function Findings({ rows, tone, sign }) {
   if (!rows?.length) return null;
   const words = (row) => (typeof row === 'string' ? row : `${row.line ? `${row.line}:${row.column ?? 1} ` : ''}${text(row.message ?? row.problem ?? row.text)}`);
-  return html`<ul class="findings">${rows.map((row, index) => html`<li key=${index}><${State} tone=${tone} sign=${sign}>${words(row)}<//></li>`)}</ul>`;
+  return html`<ul class="findings">${rows.map((row, index) =>
+    html`<li key=${index}><${State} tone=${tone} sign=${sign}>${words(row)}<//></li>`)}</ul>`;
 }
 
 function Routing({ rows, here }) {
@@ -228,7 +236,8 @@ function offerClearing(report) {
   const commands = (report.clear ?? []).map(text);
   if (!commands.length) return;
   const body = () => html`<p>${text(report.message)}. The old chunks stay in the knowledge base until they are cleared, by Clear KB chunks or by:</p>
-    ${commands.map((line) => html`<p key=${line}><code>${line}</code> <button type="button" class="quiet" onClick=${() => copy(line)}>Copy</button></p>`)}
+    ${commands.map((line) =>
+      html`<p key=${line}><code>${line}</code> <button type="button" class="quiet" onClick=${() => copy(line)}>Copy</button></p>`)}
     <${Buttons} cancel="Close" />`;
   openDialog({ title: 'Promoted', body });
 }
@@ -236,7 +245,8 @@ function offerClearing(report) {
 function clear(row) {
   propose({
     title: `Clear the chunks of row ${row}`, verb: 'Clear', danger: true, method: 'DELETE', path: '/knowledge', body: { row }, first: 'dry_run',
-    lines: (report) => html`<ul class="plain">${(report.cleared ?? report.sources ?? report.documents ?? []).slice(0, 50).map((each) => html`<li class="path" key=${text(each.source_uri ?? each)}>${text(each.path ?? each.source_uri ?? each)}</li>`)}</ul>`,
+    lines: (report) => html`<ul class="plain">${(report.cleared ?? report.sources ?? report.documents ?? []).slice(0, 50).map((each) =>
+      html`<li class="path" key=${text(each.source_uri ?? each)}>${text(each.path ?? each.source_uri ?? each)}</li>`)}</ul>`,
     blocked: (report) => (report.count === 0 ? 'The knowledge base has no chunks of this row.' : null),
     done: () => stale('/knowledge', '/ops', '/state', '/search'),
   });
@@ -270,10 +280,12 @@ function Preview({ map, off, asked }) {
 
 function Call({ row }) {
   const kwargs = row.mmap_kwargs ?? {};
-  if (kwargs.error || row.error) return html`<article class="call"><h3>${text(row.name)}</h3><${State} tone="bad" sign="✕">${text(kwargs.error ?? row.error)}<//></article>`;
+  if (kwargs.error || row.error) return html`<article class="call"><h3>${text(row.name)}</h3>
+    <${State} tone="bad" sign="✕">${text(kwargs.error ?? row.error)}<//></article>`;
   const shown = (value) => (Array.isArray(value) ? value.map(text).join(', ') || 'none' : value === null ? 'none' : text(value));
   return html`<article class="call"><h3>${text(row.name)}</h3>
-    <dl>${Object.entries(kwargs).map(([name, value]) => html`<div key=${name} class=${value === null ? 'unset' : ''}><dt>${name}</dt><dd>${shown(value)}</dd></div>`)}</dl>
+    <dl>${Object.entries(kwargs).map(([name, value]) => html`<div key=${name} class=${value === null ? 'unset' : ''}><dt>${name}</dt>
+    <dd>${shown(value)}</dd></div>`)}</dl>
   </article>`;
 }
 
@@ -317,7 +329,10 @@ function confirmMap(map, asked, body, ticked) {
   </dl>`;
   const dialog = () => html`${summary}<${Problem} error=${state.error} />
     ${state.operation
-      ? html`<p><${State} tone="good" sign="✓">${text(state.operation.op_id)} has begun<//></p><div class="buttons"><button type="button" onClick=${closeDialog}>Stay here</button><button type="button" class="primary" onClick=${follow}>Follow it in VCM</button></div>`
-      : html`<p class="faint">The mapping runs in the background. VCM shows its progress and the pages.</p><${Buttons} verb="Map" busy=${state.busy} onApply=${map_} />`}`;
+      ? html`<p><${State} tone="good" sign="✓">${text(state.operation.op_id)} has begun<//></p>
+        <div class="buttons"><button type="button" onClick=${closeDialog}>Stay here</button>
+        <button type="button" class="primary" onClick=${follow}>Follow it in VCM</button></div>`
+      : html`<p class="faint">The mapping runs in the background. VCM shows its progress and the pages.</p>
+        <${Buttons} verb="Map" busy=${state.busy} onApply=${map_} />`}`;
   openDialog({ title: 'Map to VCM', body: dialog });
 }

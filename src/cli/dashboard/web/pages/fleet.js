@@ -31,10 +31,14 @@ function Overview({ fleet, query }) {
     <p class="facts-line">${text(fleet.message)}</p>
     <${Next} fleet=${fleet} />
     ${(fleet.clashes ?? []).length > 0 && html`<${Clashes} rows=${fleet.clashes} />`}
-    ${(fleet.agents ?? []).length > 12 && html`<div class="filters"><${Field} label="Filter"><input type="search" data-filter placeholder="agent or fork" defaultValue=${query} onInput=${filter} /><//></div>`}
+    ${(fleet.agents ?? []).length > 12 &&
+      html`<div class="filters"><${Field} label="Filter">
+        <input type="search" data-filter placeholder="agent or fork" defaultValue=${query} onInput=${filter} /><//></div>`}
     ${(fleet.agents ?? []).length
-      ? html`<${Table} label="Agents and forks" heads=${['Agent', 'Work', '~Seen', '~State', 'Into its base', '']}>${rows.slice(0, drawn).map((row) => html`<${Row} key=${text(row.fork)} row=${row} />`)}<//>`
-      : html`<${Empty} title="No agents"><p>Each agent works in a clone of its own, on a fork of its own.</p><${Command} line="git colony agents new ada" /><//>`}
+      ? html`<${Table} label="Agents and forks" heads=${['Agent', 'Work', '~Seen', '~State', 'Into its base', '']}>
+        ${rows.slice(0, drawn).map((row) => html`<${Row} key=${text(row.fork)} row=${row} />`)}<//>`
+      : html`<${Empty} title="No agents"><p>Each agent works in a clone of its own, on a fork of its own.</p>
+        <${Command} line="git colony agents new ada" /><//>`}
     ${rows.length > drawn && html`<button type="button" onClick=${more}>Show ${rows.length - drawn} more</button>`}
     <${Removed} />`;
 }
@@ -67,12 +71,17 @@ function Clashes({ rows }) {
 
 function Row({ row }) {
   return html`<tr>
-    <th scope="row" class="breaks"><a data-row href=${to(['fleet', nameOf(row)])}>${nameOf(row)}</a>${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
+    <th scope="row" class="breaks"><a data-row href=${to(['fleet', nameOf(row)])}>${nameOf(row)}</a>
+    ${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
     <td class="wrap"><${Work} row=${row} /></td>
     <td class="less"><${When} at=${row.last_seen_at} /></td>
-    <td class="less">${row.held_by ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>` : html`<span class="faint">${text(row.state)}</span>`}${row.operation && html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
+    <td class="less">${row.held_by
+      ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>`
+        : html`<span class="faint">${text(row.state)}</span>`}${row.operation &&
+          html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
     <td class="grow"><${Into} row=${row} /></td>
-    <td class="actions">${mergeable(row) && html`<button type="button" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}</td>
+    <td class="actions">${mergeable(row) &&
+      html`<button type="button" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}</td>
   </tr>`;
 }
 
@@ -111,8 +120,10 @@ function newAgent() {
   form({
     title: 'New agent',
     verb: 'Create',
-    fields: () => html`<${Field} label="Name" hint="Letters, digits, '.', '_' and '-'"><input name="name" required autofocus autocomplete="off" spellcheck="false" /><//>
-      <${Field} label="From" hint="A branch, fork, checkpoint or commit; empty: HEAD"><input name="from" autocomplete="off" spellcheck="false" /><//>`,
+    fields: () => html`<${Field} label="Name" hint="Letters, digits, '.', '_' and '-'">
+      <input name="name" required autofocus autocomplete="off" spellcheck="false" /><//>
+      <${Field} label="From" hint="A branch, fork, checkpoint or commit; empty: HEAD">
+        <input name="from" autocomplete="off" spellcheck="false" /><//>`,
     submit: async ({ name, from }) => {
       const { value } = await call('POST', '/agents', from ? { name, from } : { name });
       refresh();
@@ -152,7 +163,8 @@ function MergeOptions({ body, set, report }) {
   };
   const words = { ours: `as in ${text(report?.into) || 'the target'}`, theirs: `as in ${text(report?.source ?? body.source)}`, both: 'both', open: 'open' };
   return html`${[...known].map((name) => html`<fieldset class="choice" key=${name}><legend class="path">${name}</legend>
-      ${Object.entries(words).map(([side, word]) => html`<label key=${side}><input type="radio" name=${`settle-${name}`} checked=${choice(name) === side} onChange=${() => choose(name, side)} /> ${word}</label>`)}
+      ${Object.entries(words).map(([side, word]) =>
+        html`<label key=${side}><input type="radio" name=${`settle-${name}`} checked=${choice(name) === side} onChange=${() => choose(name, side)} /> ${word}</label>`)}
     </fieldset>`)}
     <label class="check"><input type="checkbox" checked=${Boolean(body.squash)} onChange=${(event) => set({ squash: event.currentTarget.checked || undefined })} /> one ordinary commit instead of a merge (squash)</label>`;
 }
@@ -160,7 +172,8 @@ function MergeOptions({ body, set, report }) {
 function MergeLines({ report }) {
   return html`
     ${report.files_changed > 0 && html`<p>${plural(report.files_changed, 'file')} would change in ${text(report.into)}.</p>`}
-    ${report.uncommitted && html`<p><${State} tone="busy" sign="!">${plural(report.uncommitted.paths, 'uncommitted path')} of ${text(report.uncommitted.agent)} would not come along<//></p>`}
+    ${report.uncommitted &&
+      html`<p><${State} tone="busy" sign="!">${plural(report.uncommitted.paths, 'uncommitted path')} of ${text(report.uncommitted.agent)} would not come along<//></p>`}
     ${report.outcome === 'conflicted' && report.hint && html`<${Command} line=${report.hint} />`}`;
 }
 
@@ -169,37 +182,50 @@ function MergeLines({ report }) {
 function Worker({ name, fleet, tab }) {
   const row = fleet.value?.agents?.find((each) => nameOf(each) === name || each.fork === name || each.fork === `fork/${name}`);
   const crumbs = html`<p class="crumbs"><a href="/fleet">Fleet</a></p>`;
-  if (fleet.value && !row) return html`${crumbs}<h1>${name}</h1><${Empty} title="No agent or fork has this name">It may have been merged or removed. <a href="/fleet">Back to the fleet</a><//>`;
+  if (fleet.value && !row) return html`${crumbs}<h1>${name}</h1>
+    <${Empty} title="No agent or fork has this name">It may have been merged or removed. <a href="/fleet">Back to the fleet</a><//>`;
   if (!row) return html`${crumbs}<h1>${name}</h1><${Answer} of=${fleet}>${() => null}<//>`;
   const tabs = [['log', 'Log'], ['diff', 'Diff since it left'], ['agent', 'About']];
-  return html`${crumbs}<div class="title"><h1>${nameOf(row)}</h1>${row.agent && html`<span class="faint path">${text(row.fork)}</span>`}<span class="space"></span>
+  return html`${crumbs}<div class="title"><h1>${nameOf(row)}</h1>${row.agent &&
+    html`<span class="faint path">${text(row.fork)}</span>`}<span class="space"></span>
       ${mergeable(row) && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}
       ${row.agent && html`<button type="button" disabled=${store.who.read_only} onClick=${() => remove(row.agent)}>Remove …</button>`}</div>
     <p class="facts-line"><${Work} row=${row} /> <span class="faint">seen <${When} at=${row.last_seen_at} /></span> <${Into} row=${row} /></p>
-    ${(row.outside_scope ?? []).length > 0 && html`<p><${State} tone="bad" sign="!">outside of its allowed paths:<//> <span class="path">${row.outside_scope.map(text).join(', ')}</span></p>`}
-    <nav class="tabs" aria-label="Parts">${tabs.map(([id, word]) => html`<a key=${id} href=${withQuery({ tab: id })} aria-current=${id === tab ? 'true' : null}>${word}</a>`)}</nav>
-    ${tab === 'diff' ? html`<${Diff} a=${text(row.into?.branch) || 'main'} b=${text(row.fork)} />` : tab === 'agent' ? html`<${About} row=${row} />` : html`<${Log} row=${row} />`}`;
+    ${(row.outside_scope ?? []).length > 0 &&
+      html`<p><${State} tone="bad" sign="!">outside of its allowed paths:<//> <span class="path">${row.outside_scope.map(text).join(', ')}</span></p>`}
+    <nav class="tabs" aria-label="Parts">${tabs.map(([id, word]) =>
+      html`<a key=${id} href=${withQuery({ tab: id })} aria-current=${id === tab ? 'true' : null}>${word}</a>`)}</nav>
+    ${tab === 'diff' ? html`<${Diff} a=${text(row.into?.branch) || 'main'} b=${text(row.fork)} />` : tab === 'agent'
+      ? html`<${About} row=${row} />` : html`<${Log} row=${row} />`}`;
 }
 
 function Log({ row }) {
   const entry = resource(`${segments('agents', nameOf(row))}/log`);
   return html`<${Answer} of=${entry}>${(value) => (value.commits ?? []).length
-    ? html`<p class="faint">${text(value.message)}</p><${Table} label="Commits" heads=${['Commit', 'Subject', 'Author', 'When']}>${value.commits.map((commit) => html`<tr key=${text(commit.sha)}>
-        <td class="mono">${short(commit.sha)}</td><th scope="row" class="grow">${text(commit.subject)}</th><td>${text(commit.author)}</td><td><${When} at=${commit.authored_at} /></td></tr>`)}<//>${value.truncated && html`<p class="hint">Older commits are left out.</p>`}`
+    ? html`<p class="faint">${text(value.message)}</p>
+      <${Table} label="Commits" heads=${['Commit', 'Subject', 'Author', 'When']}>${value.commits.map((commit) => html`<tr key=${text(commit.sha)}>
+        <td class="mono">${short(commit.sha)}</td>
+        <th scope="row" class="grow">${text(commit.subject)}</th>
+        <td>${text(commit.author)}</td>
+        <td><${When} at=${commit.authored_at} /></td></tr>`)}<//>
+        ${value.truncated && html`<p class="hint">Older commits are left out.</p>`}`
     : html`<${Empty} title="No commit of its own">${text(value.message)}<//>`}<//>`;
 }
 
 function About({ row }) {
   const agent = resource('/agents').value?.agents?.find((each) => each.agent === row.agent);
   const facts = [['Branch', row.fork], ['Clone', agent?.path], ['Created', agent?.created_at], ['Last checkpoint', row.last_checkpoint_at], ['Held by', row.held_by && `${text(row.held_by.command)} (process ${text(row.held_by.pid)})`]];
-  return html`<dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="path">${text(value)}</dd></div>`)}</dl>
+  return html`<dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt>
+    <dd class="path">${text(value)}</dd></div>`)}</dl>
     ${row.agent && html`<${Command} line=${`cd "$(git colony agents path ${text(row.agent)})"`} />`}`;
 }
 
 function remove(name) {
   propose({
     title: `Remove ${text(name)}`, verb: 'Remove', danger: true, path: `${segments('agents', name)}/remove`, body: {}, first: 'preview',
-    lines: (report) => html`<ul class="plain"><li>${plural(report.unmerged_commits ?? 0, 'unmerged commit')}, ${plural(report.unsaved ?? 0, 'uncommitted path')}: kept</li><li class="path">${text(report.path)}</li></ul><p class="faint">Restore on Fleet brings it back.</p>`,
+    lines: (report) => html`<ul class="plain"><li>${plural(report.unmerged_commits ?? 0, 'unmerged commit')}, ${plural(report.unsaved ?? 0, 'uncommitted path')}: kept</li>
+      <li class="path">${text(report.path)}</li></ul>
+      <p class="faint">Restore on Fleet brings it back.</p>`,
     done: () => {
       refresh();
       go('/fleet');

@@ -14,7 +14,8 @@ export function Landing() {
     <${Section} id="colonies" title="Colonies" aside=${html`<button type="button" onClick=${newColony} disabled=${store.who.read_only}>+ New colony</button>`}>
       <${Answer} of=${colonies}>${(value) => html`<${Colonies} rows=${value.colonies ?? []} />`}<//>
     <//>
-    <${Section} id="sessions" title="Sessions" aside=${sessions.value && html`<span class="faint">${plural((sessions.value.sessions ?? []).filter(isOpen).length, 'open session')}</span>`}>
+    <${Section} id="sessions" title="Sessions" aside=${sessions.value &&
+      html`<span class="faint">${plural((sessions.value.sessions ?? []).filter(isOpen).length, 'open session')}</span>`}>
       <${Answer} of=${sessions}>${(value) => html`<${Sessions} rows=${value.sessions ?? []} />`}<//>
     <//>`;
 }
@@ -56,7 +57,8 @@ function Colonies({ rows }) {
         : row.origin_url && html`<a class="button" href=${to(['design'], { origin_url: row.origin_url, branch: row.branch, commit: row.commit })}>Load</a>`}</td>
     </tr>`)}
   <//>
-  ${rows.some((row) => !row.is_here) && html`<p class="faint">A session of another colony begins in its own checkout: <code>git colony dashboard</code> there.</p>`}`;
+  ${rows.some((row) => !row.is_here) &&
+    html`<p class="faint">A session of another colony begins in its own checkout: <code>git colony dashboard</code> there.</p>`}`;
 }
 
 function Sessions({ rows }) {
@@ -72,7 +74,8 @@ function Sessions({ rows }) {
       <td class="less">${row.agent ? text(row.agent) : html`<span class="faint">none</span>`}</td>
       <td class="less"><${When} at=${row.created_at} clock /></td>
       <td><${When} at=${row.last_at} /></td>
-      <td class="actions">${isOpen(row) && html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('sessions', row.session_id)}/end`, {}, refresh)}>End</button>`}</td>
+      <td class="actions">${isOpen(row) &&
+        html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('sessions', row.session_id)}/end`, {}, refresh)}>End</button>`}</td>
     </tr>`)}
   <//>`;
 }
@@ -88,7 +91,8 @@ function RepositoryFields({ row }) {
   const known = resource('/colonies').value?.colonies ?? [];
   const urls = [...new Set(known.map((each) => each.origin_url).filter(Boolean).map(String))];
   return html`
-    <${Field} label="URL" hint="Any URL that git can clone."><input name="origin_url" required list="urls" autofocus spellcheck="false" autocomplete="off" defaultValue=${text(row.origin_url)} /><//>
+    <${Field} label="URL" hint="Any URL that git can clone.">
+      <input name="origin_url" required list="urls" autofocus spellcheck="false" autocomplete="off" defaultValue=${text(row.origin_url)} /><//>
     <datalist id="urls">${urls.map((url) => html`<option key=${url} value=${url}></option>`)}</datalist>
     <div class="fields">
       <${Field} label="Branch"><input name="branch" required spellcheck="false" defaultValue=${text(row.branch ?? 'main')} /><//>

@@ -24,9 +24,11 @@ export function Timeline({ route }) {
     <${Answer} of=${ops} lines=${8}>${(value) => {
       const rows = merged(value.ops ?? [], checkpoints.value?.checkpoints ?? []);
       return rows.length
-        ? html`<${Table} label="Operations and checkpoints, newest first" heads=${['When', 'What', '~Kind', '~By', '']}>${rows.map((row) => html`<${Row} key=${row.key} row=${row} undo=${state?.undo?.op} />`)}<//>
+        ? html`<${Table} label="Operations and checkpoints, newest first" heads=${['When', 'What', '~Kind', '~By', '']}>
+          ${rows.map((row) => html`<${Row} key=${row.key} row=${row} undo=${state?.undo?.op} />`)}<//>
           <p class="faint">${text(value.message)}</p>`
-        : html`<${Empty} title="Nothing has been done yet"><p>A checkpoint keeps the whole working tree under a name.</p><${Command} line="git colony checkpoint -m 'first'" /><//>`;
+        : html`<${Empty} title="Nothing has been done yet"><p>A checkpoint keeps the whole working tree under a name.</p>
+          <${Command} line="git colony checkpoint -m 'first'" /><//>`;
     }}<//>
     <${Automatic} shown=${auto} />`;
 }
@@ -52,7 +54,8 @@ function Row({ row, undo }) {
   return html`<tr class=${op?.undone ? 'undone' : ''}>
     <td><${When} at=${row.at} clock /></td>
     <th scope="row" class="grow">${op ? html`<a data-row href=${to(['timeline', op.op])}>${text(op.op)}</a> ` : ''}
-      ${checkpoint ? html`<span aria-hidden="true">◆</span> <strong>${text(checkpoint.label)}</strong> <span class="faint">${text(checkpoint.rationale).slice(0, 120)}</span>` : html`<span>${text(op.summary)}</span>`}
+      ${checkpoint ? html`<span aria-hidden="true">◆</span> <strong>${text(checkpoint.label)}</strong> <span class="faint">${text(checkpoint.rationale).slice(0, 120)}</span>`
+        : html`<span>${text(op.summary)}</span>`}
       ${op?.undone && html` <span class="tag">undone</span>`}</th>
     <td class="less">${op?.kind === 'external' ? 'by plain git' : text(op?.kind ?? 'checkpoint')}</td>
     <td class="less">${person(op?.author ?? checkpoint?.author)}</td>
@@ -70,7 +73,8 @@ function Automatic({ shown }) {
   return html`<${Section} id="auto" title="Automatic checkpoints"><${Answer} of=${entry}>${(value) => {
     const rows = [...(value.checkpoints ?? [])].reverse();
     if (!rows.length) return html`<p class="faint">None is kept.</p>`;
-    return html`<${Table} label="Automatic checkpoints" heads=${['When', 'Label', 'Branch', '']}>${rows.slice(0, 200).map((row) => html`<tr key=${text(row.checkpoint_id)}>
+    return html`<${Table} label="Automatic checkpoints" heads=${['When', 'Label', 'Branch', '']}>
+      ${rows.slice(0, 200).map((row) => html`<tr key=${text(row.checkpoint_id)}>
       <td><${When} at=${row.created_at} clock /></td><th scope="row" class="grow">${text(row.label)}</th><td>${text(row.branch)}</td>
       <td class="actions"><button type="button" disabled=${store.who.read_only} onClick=${() => restore(row)}>Restore …</button></td></tr>`)}<//>`;
   }}<//><//>`;
@@ -106,7 +110,8 @@ function restore(checkpoint) {
 
 function Modes({ body, set }) {
   const modes = { replace: 'The whole state', files: 'Only the files', fork: 'On a fork of its own' };
-  return html`<fieldset class="choice"><legend class="sr">What to restore</legend>${Object.entries(modes).map(([mode, word]) => html`<label key=${mode}>
+  return html`<fieldset class="choice"><legend class="sr">What to restore</legend>${Object.entries(modes).map(([mode, word]) =>
+    html`<label key=${mode}>
     <input type="radio" name="mode" checked=${body.mode === mode} onChange=${() => set({ mode })} /> ${word}</label>`)}</fieldset>`;
 }
 
@@ -118,16 +123,20 @@ function Detail({ id }) {
   const checkpoint = resource('/checkpoints').value?.checkpoints?.find((each) => each.checkpoint_id === id);
   return html`${crumbs}<div class="title"><h1>${text(checkpoint?.label ?? id)}</h1><span class="space"></span>
       ${checkpoint && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => restore(checkpoint)}>Restore …</button>`}</div>
-    ${checkpoint && html`<p class="facts-line"><span class="mono">${short(checkpoint.sha)}</span> ${text(checkpoint.branch)} <span class="faint">${person(checkpoint.author)}, <${When} at=${checkpoint.created_at} /></span></p><p>${text(checkpoint.rationale)}</p>`}
+    ${checkpoint && html`<p class="facts-line"><span class="mono">${short(checkpoint.sha)}</span> ${text(checkpoint.branch)} <span class="faint">${person(checkpoint.author)}, <${When} at=${checkpoint.created_at} /></span></p>
+    <p>${text(checkpoint.rationale)}</p>`}
     <h2>Diff to now</h2><${Diff} a=${id} worktree />`;
 }
 
 function Operation({ id }) {
   const entry = resource(`/ops${segments(id)}`);
   return html`<${Answer} of=${entry}>${(op) => html`
-    <p class="facts-line"><strong>${text(op.summary)}</strong> <span class="faint">${text(op.kind)}, ${person(op.author)}, <${When} at=${op.created_at} /></span> ${op.undone && html`<${State} sign="↶">undone<//>`}</p>
+    <p class="facts-line"><strong>${text(op.summary)}</strong> <span class="faint">${text(op.kind)}, ${person(op.author)}, <${When} at=${op.created_at} /></span> ${op.undone &&
+      html`<${State} sign="↶">undone<//>`}</p>
     <${Table} label="References" heads=${['Reference', 'Before', 'After']}>${(op.refs ?? []).map((ref) => html`<tr key=${text(ref.name)}>
-      <th scope="row" class="grow path">${text(ref.name)}</th><td class="mono">${ref.old ? short(ref.old) : '–'}</td><td class="mono">${ref.new ? short(ref.new) : '–'}</td></tr>`)}<//>
+      <th scope="row" class="grow path">${text(ref.name)}</th>
+      <td class="mono">${ref.old ? short(ref.old) : '–'}</td>
+      <td class="mono">${ref.new ? short(ref.new) : '–'}</td></tr>`)}<//>
     <p>${plural(op.files_moved_aside ?? 0, 'file')} moved aside, ${plural(op.files_placed ?? 0, 'file')} placed.</p>
     <p class="faint">The state before it:</p><${Command} line=${`git colony diff --checkpoint ${id}`} />`}<//>`;
 }

@@ -60,10 +60,12 @@ function Operations() {
   const all = entry.value?.operations ?? [];
   askAgain(all);
   const shown = store.route.query.get('operations') === 'all' ? all : all.slice(0, 5);
-  const more = all.length > 5 && html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${all.length}`}</a>`;
+  const more = all.length > 5 &&
+    html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${all.length}`}</a>`;
   return html`<${Section} id="operations" title="Operations" aside=${more}>
     <${Answer} of=${entry}>${() => all.length
-      ? html`<${Table} label="Mapping operations" heads=${['Operation', 'State', 'What', '~Sources', 'Begun', '']}>${shown.map((each) => html`<${Operation} key=${text(each.op_id)} row=${each} />`)}<//>`
+      ? html`<${Table} label="Mapping operations" heads=${['Operation', 'State', 'What', '~Sources', 'Begun', '']}>
+        ${shown.map((each) => html`<${Operation} key=${text(each.op_id)} row=${each} />`)}<//>`
       : html`<${Empty} title="Nothing is being mapped"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }
@@ -82,7 +84,8 @@ function Operation({ row }) {
     <td><${When} at=${row.started_at} clock /></td>
     <td class="actions">${isOpen(row)
       ? html`<button type="button" data-row onClick=${() => act('DELETE', `${OPERATIONS}${segments(row.op_id)}`, undefined, refresh)}>Cancel</button>`
-      : row.status !== 'mapped' && html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Retry</button>`}</td>
+      : row.status !== 'mapped' &&
+        html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Retry</button>`}</td>
   </tr>`;
 }
 
@@ -106,7 +109,10 @@ function Scope({ row, stats }) {
   if (row.origin_url) again.origin_url = row.origin_url;
   return html`<tr>
     <th scope="row" title=${text(row.scope_id)}><a data-row href=${withQuery({ scope: row.scope_id })}>${name}</a> <span class="tag">${text(row.source_type)}</span></th>
-    <td class="num">${number(stats.pages)}</td><td class="num less">${number(stats.records)}</td><td class="num">${number(stats.tokens)}</td><td class="num less">${bytes(stats.bytes)}</td>
+    <td class="num">${number(stats.pages)}</td>
+    <td class="num less">${number(stats.records)}</td>
+    <td class="num">${number(stats.tokens)}</td>
+    <td class="num less">${bytes(stats.bytes)}</td>
     <td class="less">${text(row.branch)}</td><td class="mono less">${short(row.mapped_commit)}</td>
     <td>${row.stale ? html`<${State} tone="busy" sign="!">stale<//>` : html`<${State} tone="good" sign="✓">current<//>`}</td>
     <td class="actions">
@@ -154,14 +160,20 @@ function Catalog({ pages, query, scope }) {
   const all = pages.value?.pages ?? [];
   const rows = filter(all, query, scope);
   const aside = html`<span class="faint">${rows.length === all.length ? plural(all.length, 'page') : `${number(rows.length)} of ${plural(all.length, 'page')}`}</span>`;
-  const head = html`<div class="page-row page-head" aria-hidden="true"><span>Page</span><span>Scope</span><span class="num">Tokens</span><span>Files</span><span>Flags</span></div>`;
+  const head = html`<div class="page-row page-head" aria-hidden="true"><span>Page</span>
+    <span>Scope</span>
+    <span class="num">Tokens</span>
+    <span>Files</span>
+    <span>Flags</span></div>`;
   return html`<${Section} id="catalog" title="Page catalog" aside=${aside}>
     <${Answer} of=${pages} lines=${6}>${() => all.length
       ? html`<div class="filters">
-          <${Field} label="Filter"><input type="search" data-filter placeholder="path, scope or id" spellcheck="false" defaultValue=${query} onInput=${type} /><//>
+          <${Field} label="Filter">
+            <input type="search" data-filter placeholder="path, scope or id" spellcheck="false" defaultValue=${query} onInput=${type} /><//>
           ${scope && html`<a class="button" href=${withQuery({ scope: null })}>Only ${scopeName(scope)} <span aria-hidden="true">✕</span></a>`}
         </div>
-        ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${12} row=${(page) => PageRow(page, query)} label="Pages" className="catalog" head=${head} />` : html`<${Empty} title="No page matches">A filter looks at paths, scopes and ids.<//>`}`
+        ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${12} row=${(page) => PageRow(page, query)} label="Pages" className="catalog" head=${head} />`
+          : html`<${Empty} title="No page matches">A filter looks at paths, scopes and ids.<//>`}`
       : html`<${Empty} title="No page yet"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }
@@ -212,19 +224,23 @@ const extend = (id) => act('POST', '/vcm/pages/extend', { page_id: id, additiona
 
 function PageText({ page, listed }) {
   const locked = listed?.locked_until;
-  return html`<p class="facts-line">${plural(page.tokens, 'token')} · ${plural(page.records.length, 'record')} ${page.stale && html`<${State} tone="busy" sign="!">stale<//>`} ${listed && flags(listed)}
+  return html`<p class="facts-line">${plural(page.tokens, 'token')} · ${plural(page.records.length, 'record')} ${page.stale &&
+    html`<${State} tone="busy" sign="!">stale<//>`} ${listed && flags(listed)}
       <span class="space"></span>
       ${locked
         ? html`<span class="faint">locked until <${When} at=${locked} clock /></span> <button type="button" onClick=${() => extend(page.page_id)}>Extend by 5 min</button> <button type="button" onClick=${() => unlockPages([page.page_id])}>Unlock</button>`
         : html`<button type="button" disabled=${store.who.read_only} onClick=${() => lockPages([page.page_id], LOCK_SECONDS)}>Lock for 5 min</button>`}</p>
-    ${page.records.map((record, index) => html`<${Section} key=${index} id=${`record-${index}`} title=${html`<span class="path">${text(record.path)}</span>`} aside=${html`<span class="faint">lines ${text(record.start_line)}–${text(record.end_line)} · ${plural(record.tokens, 'token')}</span>`}>
+    ${page.records.map((record, index) =>
+      html`<${Section} key=${index} id=${`record-${index}`} title=${html`<span class="path">${text(record.path)}</span>`} aside=${html`<span class="faint">lines ${text(record.start_line)}–${text(record.end_line)} · ${plural(record.tokens, 'token')}</span>`}>
       <pre class="text" tabindex="0" aria-label=${`Text of ${text(record.path)}`}>${text(record.text)}</pre><//>`)}
     <${Section} id="neighbours" title="Neighbours">
       ${page.neighbours?.length
-        ? html`<${Table} label="Neighbours" heads=${['Page', 'Files', '#Weight', 'Why']}>${page.neighbours.map((each) => html`<tr key=${text(each.page_id)}>
+        ? html`<${Table} label="Neighbours" heads=${['Page', 'Files', '#Weight', 'Why']}>
+          ${page.neighbours.map((each) => html`<tr key=${text(each.page_id)}>
             <th scope="row"><a class="mono" data-row href=${to(['vcm', page.scope_id, each.page_id])}>${text(each.page_id).slice(0, 10)}</a></th>
             <td class="grow"><span class="path">${(each.files ?? []).map(text).join(', ')}</span></td>
-            <td class="num">${Number(each.weight).toFixed(2)}</td><td>${(each.relationship_types ?? []).map((type) => text(type).replaceAll('_', ' ')).join(', ')}</td></tr>`)}<//>`
+            <td class="num">${Number(each.weight).toFixed(2)}</td>
+            <td>${(each.relationship_types ?? []).map((type) => text(type).replaceAll('_', ' ')).join(', ')}</td></tr>`)}<//>`
         : html`<p class="faint">No page is related to it.</p>`}
     <//>`;
 }
@@ -236,16 +252,23 @@ function WorkingSet({ pages, agent }) {
   const agents = resource('/agents').value?.agents ?? [];
   const locked = (pages?.pages ?? []).filter((page) => page.locked_until);
   const choose = (event) => go(withQuery({ agent: event.currentTarget.value || null }), 'replace');
-  const aside = agents.length > 0 && html`<label class="inline">Agent <select onChange=${choose}><option value="" selected=${!agent}>this checkout</option>
-    ${agents.map((each) => html`<option key=${text(each.agent)} value=${text(each.agent)} selected=${each.agent === agent}>${text(each.agent)}</option>`)}</select></label>`;
+  const aside = agents.length > 0 &&
+    html`<label class="inline">Agent <select onChange=${choose}><option value="" selected=${!agent}>this checkout</option>
+    ${agents.map((each) =>
+      html`<option key=${text(each.agent)} value=${text(each.agent)} selected=${each.agent === agent}>${text(each.agent)}</option>`)}</select></label>`;
   return html`<${Section} id="working-set" title="Working set" aside=${aside}>
     <${Answer} of=${entry}>${(value) => html`
       <p class="facts-line"><progress aria-label="Tokens of the working set" value=${value.used_tokens} max=${value.budget_tokens || 1}></progress> ${number(value.used_tokens)} of ${plural(value.budget_tokens, 'token')}, ${plural(value.count, 'resident page')}</p>
-      ${(value.pages ?? []).length > 0 && html`<${Table} label="Resident pages" heads=${['Page', 'Scope', '#Tokens', 'Flags']}>${value.pages.slice(0, 500).map((page) => html`<tr key=${text(page.page_id)}>
-        <th scope="row"><a class="mono" data-row href=${to(['vcm', page.scope_id ?? 'page', page.page_id])}>${text(page.page_id).slice(0, 10)}</a></th><td>${scopeName(page.scope_id)}</td><td class="num">${number(page.tokens)}</td><td>${flags(page)}</td></tr>`)}<//>`}`}<//>
+      ${(value.pages ?? []).length > 0 && html`<${Table} label="Resident pages" heads=${['Page', 'Scope', '#Tokens', 'Flags']}>
+        ${value.pages.slice(0, 500).map((page) => html`<tr key=${text(page.page_id)}>
+        <th scope="row"><a class="mono" data-row href=${to(['vcm', page.scope_id ?? 'page', page.page_id])}>${text(page.page_id).slice(0, 10)}</a></th>
+        <td>${scopeName(page.scope_id)}</td>
+        <td class="num">${number(page.tokens)}</td>
+        <td>${flags(page)}</td></tr>`)}<//>`}`}<//>
     <h3>Locks</h3>
     ${locked.length
-      ? html`<${Table} label="Locks" heads=${['Page', 'Scope', 'Held by', 'Until', 'Reason', '']}>${locked.slice(0, 500).map((page) => html`<${Lock} key=${text(page.page_id)} page=${page} />`)}<//>`
+      ? html`<${Table} label="Locks" heads=${['Page', '~Scope', 'Held by', 'Until', '~Reason', '']}>
+        ${locked.slice(0, 500).map((page) => html`<${Lock} key=${text(page.page_id)} page=${page} />`)}<//>`
       : html`<p class="faint">No page is locked. Open a page to lock it.</p>`}
   <//>`;
 }
@@ -255,8 +278,9 @@ function Lock({ page }) {
   const names = locks.map((lock) => text(lock.owner) || 'this checkout').join(', ');
   return html`<tr>
     <th scope="row"><a class="mono" data-row href=${to(['vcm', page.scope_id, page.page_id])}>${text(page.page_id).slice(0, 10)}</a></th>
-    <td>${scopeName(page.scope_id)}</td><td>${names || 'this checkout'}</td><td><${When} at=${page.locked_until} clock /></td>
-    <td class="grow">${locks.map((lock) => text(lock.reason)).filter(Boolean).join(', ')}</td>
-    <td class="actions"><button type="button" onClick=${() => extend(page.page_id)}>Extend</button><button type="button" onClick=${() => unlockPages([page.page_id])}>Unlock</button></td>
+    <td class="less">${scopeName(page.scope_id)}</td><td>${names || 'this checkout'}</td><td><${When} at=${page.locked_until} clock /></td>
+    <td class="grow less">${locks.map((lock) => text(lock.reason)).filter(Boolean).join(', ')}</td>
+    <td class="actions"><button type="button" onClick=${() => extend(page.page_id)}>Extend</button>
+    <button type="button" onClick=${() => unlockPages([page.page_id])}>Unlock</button></td>
   </tr>`;
 }
