@@ -110,9 +110,9 @@ function Removed() {
   const removed = resource('/agents').value?.removed ?? [];
   if (!removed.length) return null;
   return html`<${Section} id="removed" title="Removed agents">
-    <${Table} label="Removed agents" heads=${['Agent', 'Removed', '']}>${removed.map((row) => html`<tr key=${text(row.agent ?? row)}>
-      <th scope="row">${text(row.agent ?? row)}</th><td class="grow"><${When} at=${row.removed_at ?? row.at} /></td>
-      <td class="actions"><button type="button" disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('agents', row.agent ?? row)}/restore`, {}, refresh)}>Restore</button></td></tr>`)}<//>
+    <${Table} label="Removed agents" heads=${['Agent', 'Removed', '']}>${removed.map((row) => html`<tr key=${`${text(row.agent)} ${text(row.removed_at)}`}>
+      <th scope="row">${text(row.agent)}</th><td class="grow"><${When} at=${row.removed_at} /></td>
+      <td class="actions"><button type="button" disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('agents', row.agent)}/restore`, {}, refresh)}>Restore</button></td></tr>`)}<//>
   <//>`;
 }
 
@@ -225,10 +225,11 @@ function remove(name) {
     title: `Remove ${text(name)}`, verb: 'Remove', danger: true, path: `${segments('agents', name)}/remove`, body: {}, first: 'preview',
     lines: (report) => html`<ul class="plain"><li>${plural(report.unmerged_commits ?? 0, 'unmerged commit')}, ${plural(report.unsaved ?? 0, 'uncommitted path')}: kept</li>
       <li class="path">${text(report.path)}</li></ul>
-      <p class="faint">Restore on Fleet brings it back.</p>`,
+      <p class="faint">Restore brings it back.</p>`,
     done: () => {
       refresh();
       go('/fleet');
     },
+    after: { name: 'Restore', run: () => act('POST', `${segments('agents', name)}/restore`, {}, refresh) },
   });
 }

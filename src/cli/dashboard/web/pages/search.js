@@ -95,9 +95,9 @@ function Start() {
       ? html`<${Table} label="Tiers" heads=${['Project', '#Hot', '#Warm', '#Cold', '#Tokens']}>
         ${value.projects.map((row) => html`<tr key=${text(row.project)}>
         <th scope="row" class="grow">${text(row.project)}</th>
-          <td class="num">${number(row.hot?.files ?? row.hot)}</td>
-          <td class="num">${number(row.warm?.files ?? row.warm)}</td>
-          <td class="num">${number(row.cold?.files ?? row.cold)}</td>
-          <td class="num">${number(row.tokens ?? row.hot?.tokens)}</td></tr>`)}<//>`
+          <td class="num">${number(row.hot?.count)}</td>
+          <td class="num">${number(row.warm?.count)}</td>
+          <td class="num">${number(row.cold?.count)}</td>
+          <td class="num">${number(row.tokens)}</td></tr>`)}<//>`
       : html`<p class="faint">${text(value.message)}</p>`}<//><//>`;
 }
