@@ -1,14 +1,15 @@
 // The story of the dashboard in a real browser: what a user does, from the link in the terminal to undo.
 //
-//   node story.mjs BINARY [--pictures FOLDER] [--browser PROGRAM]
+//   npm ci --ignore-scripts && node story.mjs BINARY [--pictures FOLDER] [--browser PROGRAM]
 //
-// Prints one line for each step. The exit code is 0 if all of them went well, else 1.
+// The browser is a Chromium that is there already. Prints one line for each step. The exit code is 0 if all of them went well, else 1.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { HOSTILE, makeRepository } from './fixture.mjs';
 
@@ -140,6 +141,15 @@ const browser = await chromium.launch({
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 let page = await newPage(context);
+
+await step('the source of the page has no way from text to markup', async () => {
+  const web = fileURLToPath(new URL('../../src/cli/dashboard/web', import.meta.url));
+  const names = fs.readdirSync(web, { recursive: true }).filter((name) => name.endsWith('.js') && !name.startsWith('vendor'));
+  // An address is made by these functions, or begins with a slash: never of data alone.
+  const forbidden = /innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|href=\$\{(?!(to|path|withQuery)\(|`\/)/;
+  const found = names.filter((name) => forbidden.test(fs.readFileSync(path.join(web, name), 'utf8')));
+  require_(names.length > 10 && !found.length, `look at ${found.join(', ') || web}`);
+});
 
 await step('the link logs in, and the code leaves the address', async () => {
   await page.goto(server.link);

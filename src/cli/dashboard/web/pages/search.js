@@ -81,7 +81,7 @@ function Start() {
           <td><${When} at=${row.authored_at} /></td></tr>`)}<//>`
       : html`<p class="faint">No decision is recorded: <code>git colony decide -m TITLE</code></p>`}<//><//>
     <${Section} id="knowledge" title="Knowledge base" aside=${knowledge.value &&
-      html`<span class="faint">${text(knowledge.value.message)}</span>`}><${Answer} of=${knowledge}>${(value) => (value.sources ?? []).length
+      html`<span class="faint">${plural(knowledge.value.chunks, 'chunk')}, ${plural(knowledge.value.tokens, 'token')}</span>`}><${Answer} of=${knowledge}>${(value) => (value.sources ?? []).length
       ? html`<${Table} label="Documents" heads=${['Document', '~Kind', '#Chunks', '#Tokens', 'State']}>
         ${value.sources.slice(0, 300).map((row) => html`<tr key=${text(row.source_uri)}>
           <th scope="row" class="grow path">${text(row.path ?? row.source_uri)}</th>

@@ -94,8 +94,9 @@ function Operation({ row }) {
 function Scopes() {
   const scopes = resource('/vcm/scopes');
   const stats = resource('/vcm/stats');
+  const total = stats.value?.total;
   const statsOf = new Map((stats.value?.scopes ?? []).map((row) => [row.scope_id, row]));
-  return html`<${Section} id="scopes" title="Scopes" aside=${stats.value && html`<span class="faint">${text(stats.value.message)}</span>`}>
+  return html`<${Section} id="scopes" title="Scopes" aside=${total && html`<span class="faint">${plural(total.pages, 'page')}, ${plural(total.tokens, 'token')}</span>`}>
     <${Answer} of=${scopes}>${(value) => scopesOf(value).length
       ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '~#Records', '#Tokens', '~#Size', '~Branch', '~Commit', 'State', '']}>
           ${scopesOf(value).map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} />`)}<//>`
