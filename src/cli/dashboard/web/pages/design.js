@@ -52,7 +52,7 @@ async function load(event) {
     // Only this button fetches; a change of tab shows what is here.
     const map = await call('GET', path('/repo-map', { ...wanted(values), fresh: true }));
     keep(path('/repo-map', wanted(values)), map.value);
-    await reload(path('/repo-map/tree', { ...wanted(values), tokens: true }));
+    await reload(path('/repo-map/tree', wanted(values)));
     go(path('/design', values));
     tell(`loaded ${text(map.value.origin_url) || 'this repository'} at ${short(map.value.resolved_commit)}`);
   } catch (error) {
@@ -65,7 +65,10 @@ async function load(event) {
 
 function Loaded({ asked, route }) {
   const map = resource(path('/repo-map', wanted(asked)));
-  const tree = resource(path('/repo-map/tree', { ...wanted(asked), tokens: true }));
+  // Counting the tokens of a large repository takes a while: until then the sizes are bytes.
+  const plain = resource(path('/repo-map/tree', wanted(asked)));
+  const counted = plain.value ? resource(path('/repo-map/tree', { ...wanted(asked), tokens: true })) : plain;
+  const tree = counted.value ? counted : plain;
   const off = new Set(route.query.getAll('without'));
   const treemap = route.query.get('view') === 'treemap';
   const view = html`<a class="button" href=${withQuery({ view: treemap ? null : 'treemap' })}>${treemap ? 'As a tree' : 'As a treemap'}</a>`;
@@ -89,8 +92,14 @@ const nameOf = (node) => text(node.path).split('/').pop();
 const sizeOf = (node) => (Number.isFinite(node.tokens) ? node.tokens : node.bytes ?? (node.children ?? []).reduce((sum, child) => sum + sizeOf(child), 0));
 const sizeText = (node) => (Number.isFinite(node.tokens) ? `${number(node.tokens)} t` : bytes(sizeOf(node)));
 
+/** Directories come first, each by name, whether tokens have been counted or not. */
+function inOrder(children) {
+  const byName = (a, b) => (nameOf(a) < nameOf(b) ? -1 : 1);
+  return [...children].sort((a, b) => Number(b.is_dir) - Number(a.is_dir) || byName(a, b));
+}
+
 function Branch({ node }) {
-  return html`<ul>${(node.children ?? []).map((child) => html`<li key=${text(child.path)}>
+  return html`<ul>${inOrder(node.children ?? []).map((child) => html`<li key=${text(child.path)}>
     ${child.is_dir ? html`<${Directory} node=${child} />` : html`<span class="leaf"><span class="path">${nameOf(child)}</span>
     <span class="size">${sizeText(child)}</span></span>`}
   </li>`)}</ul>`;

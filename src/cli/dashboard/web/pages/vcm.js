@@ -77,9 +77,7 @@ function Operation({ row }) {
   return html`<tr>
     <th scope="row" class="mono">${text(row.op_id)}</th>
     <td><${State} tone=${TONES[row.status]?.[0]} sign=${TONES[row.status]?.[1]}>${text(row.status)}<//></td>
-    <td class="grow">${progress && isOpen(row)
-      ? html`<span>${text(progress.what)} ${number(progress.done)}${progress.total ? ` of ${number(progress.total)}` : ''}</span> <progress aria-label=${`Progress of ${text(row.op_id)}`} value=${progress.total ? progress.done : undefined} max=${progress.total ?? 1}></progress>`
-      : text(row.message)}</td>
+    <td class="grow">${progress && isOpen(row) ? html`<${Progress} row=${row} />` : text(row.message)}</td>
     <td class="less">${row.enabled_sources ? row.enabled_sources.map(text).join(', ') : 'all'}</td>
     <td><${When} at=${row.started_at} clock /></td>
     <td class="actions">${isOpen(row)
@@ -87,6 +85,14 @@ function Operation({ row }) {
       : row.status !== 'mapped' &&
         html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Retry</button>`}</td>
   </tr>`;
+}
+
+function Progress({ row: { op_id: id, progress } }) {
+  // A scope is named by its id, of which the name of its row says enough.
+  const what = text(progress.what).replace(/\S{20,}:/, '');
+  const { done, total } = progress;
+  return html`<span>${what}: ${number(done)}${total ? ` of ${number(total)}` : ''}</span>
+    ${total && html` <progress aria-label=${`Progress of ${text(id)}`} value=${done} max=${total}></progress>`}`;
 }
 
 // Scopes
