@@ -14,7 +14,7 @@ mod typed_arguments;
 use serde_json::{Map, Value};
 
 pub(super) use as_call::{Reach, in_calls};
-pub(super) use command_line::{command_line, in_own_words};
+pub(super) use command_line::{CommandLine, command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use table::{ACTIONS, CORE, find};
 pub(super) use typed_arguments::typed_arguments;
@@ -142,36 +142,36 @@ pub(super) enum How {
 }
 
 /// Takes an argument under its name in the grammar.
-const fn same(name: &'static str) -> Takes {
+pub(super) const fn same(name: &'static str) -> Takes {
     as_arg(name, name)
 }
 
 /// Takes an argument under a name of the specification.
-const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
+pub(super) const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
     how(name, How::As(argument))
 }
 
 /// Takes an argument in this way.
-const fn how(name: &'static str, how: How) -> Takes {
+pub(super) const fn how(name: &'static str, how: How) -> Takes {
     Takes { name, also: None, how, is_required: false, told: None }
 }
 
 /// Takes an argument that has to be given.
-const fn required(takes: Takes) -> Takes {
+pub(super) const fn required(takes: Takes) -> Takes {
     Takes { is_required: true, ..takes }
 }
 
 /// Takes an argument under a second name, too.
-const fn or(also: &'static str, takes: Takes) -> Takes {
+pub(super) const fn or(also: &'static str, takes: Takes) -> Takes {
     Takes { also: Some(also), ..takes }
 }
 
 /// Takes an argument without a description: its name says enough.
-const fn plain(takes: Takes) -> Takes {
+pub(super) const fn plain(takes: Takes) -> Takes {
     told("", takes)
 }
 
 /// Describes an argument.
-const fn told(told: &'static str, takes: Takes) -> Takes {
+pub(super) const fn told(told: &'static str, takes: Takes) -> Takes {
     Takes { told: Some(told), ..takes }
 }

@@ -98,10 +98,10 @@ impl Drop for Call {
 }
 
 /// Stops a call: other calls in this process, and what they have started, go on.
-fn stop(interrupt: &Interrupt) {
+pub(in crate::cli) fn stop(interrupt: &Interrupt) {
     interrupt.raise(SIGINT);
     let interrupt = interrupt.clone();
     let end = move || end_own_children(&interrupt);
     // Without a thread the call ends when it looks at its interrupt the next time.
-    std::thread::Builder::new().name("mcp-stop".to_owned()).spawn(end).ok();
+    std::thread::Builder::new().name("call-stop".to_owned()).spawn(end).ok();
 }

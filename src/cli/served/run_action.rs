@@ -24,6 +24,7 @@ use crate::store::settings::Flags;
 const MAX_NOTES: usize = 20;
 
 /// Where the calls of a server run, and who acts: fixed when it starts.
+#[derive(Clone)]
 pub(in crate::cli) struct Place {
     /// The world of a call, without [`Own`].
     pub(in crate::cli) world: World,
