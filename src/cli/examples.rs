@@ -508,6 +508,13 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "dashboard",
+        &[
+            ("git colony dashboard", "a page for the browser, behind the link that it prints"),
+            ("git colony dashboard --read-only --json", "to look only; the link for a program"),
+        ],
+    ),
+    of(
         "schema",
         &[
             ("git colony schema", "the reports that have a schema"),

@@ -114,6 +114,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "prune", All),
     ("Inspect and maintain", "call", All),
     ("Inspect and maintain", "mcp", All),
+    ("Inspect and maintain", "dashboard", All),
     ("Inspect and maintain", "schema", All),
     ("Inspect and maintain", "version", All),
     ("Inspect and maintain", "help", All),

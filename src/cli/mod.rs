@@ -27,6 +27,7 @@ mod config;
 mod context;
 mod corrected_command;
 mod credential;
+mod dashboard;
 mod decide;
 mod decisions;
 mod deinit;

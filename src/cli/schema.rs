@@ -105,7 +105,8 @@ use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
 use super::{
-    Face, Stop, call, checkpoints, colony, completions, config, forks, guide, help, tour, version,
+    Face, Stop, call, checkpoints, colony, completions, config, dashboard, forks, guide, help,
+    tour, version,
 };
 
 /// Print the JSON Schema of an answer
@@ -177,6 +178,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("context hydrate", answer::<HydrationReport>),
     ("context list", answer::<FragmentsReport>),
     ("context stats", answer::<TierStatsReport>),
+    ("dashboard", answer::<dashboard::DashboardReport>),
     ("decide", answer::<DecideReport>),
     ("decisions", answer::<DecisionsReport>),
     ("decisions show", answer::<DecisionReport>),
