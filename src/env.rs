@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{IsTerminal as _, Read, Write};
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -225,6 +226,13 @@ fn narration(stderr: File) -> (Narrate, Progress) {
     });
     let progress = if is_seen { progress } else { Progress::default() };
     (Arc::new(narrate), progress)
+}
+
+/// Opens the keyboard of the terminal that standard input is. A process in the background that reads it would be stopped.
+pub(crate) fn keyboard() -> Option<File> {
+    let stdin = std::io::stdin();
+    let is_ours = crate::git::process::is_in_foreground(&stdin);
+    is_ours.then(|| stdin.as_fd().try_clone_to_owned().ok()).flatten().map(File::from)
 }
 
 /// Standard input, unless it is a terminal.

@@ -6,11 +6,11 @@ use clap::{Parser, Subcommand};
 
 use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
-    colony, commit, complete, completions, config, context, credential, decide, decisions, deinit,
-    diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks, id, index, ingest,
-    init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops, pages, paths, projects,
-    promote, prune, query, restore, schema, scopes, search, session, status, sync, tag, tools,
-    topology, tour, undo, validate, version, watch,
+    colony, commit, complete, completions, config, context, credential, dashboard, decide,
+    decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
+    id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops,
+    pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
+    status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
 
 /// The name of the program.
@@ -240,6 +240,7 @@ pub(super) enum SetupCommand {
     Completions(completions::Args),
     Tools(tools::Args),
     Call(call::Args),
+    Dashboard(dashboard::Args),
     Mcp(mcp::Args),
 }
 

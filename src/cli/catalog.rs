@@ -206,10 +206,10 @@ impl Face<'_> {
     pub(super) fn reach(&self, checkout: &Checkout) -> Result<Reach> {
         Ok(match self.env.world.plane {
             Plane::Cli => Reach::Anywhere,
-            Plane::Mcp if checkout.git_root.is_some() => {
+            Plane::Mcp | Plane::Web if checkout.git_root.is_some() => {
                 Reach::Below(self.session(Opening::Look)?.settings.catalog_roots)
             }
-            Plane::Mcp => Reach::Below(Vec::new()),
+            Plane::Mcp | Plane::Web => Reach::Below(Vec::new()),
         })
     }
 }

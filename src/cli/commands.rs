@@ -5,15 +5,15 @@ use std::sync::LazyLock;
 use super::declaration::Declaration;
 use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
-    colony, commit, completions, config, context, decide, decisions, deinit, diff, doctor, events,
-    fleet, fork, forks, git, groups, help, hooks, id, index, ingest, init, knowledge, lfs, log,
-    map, mcp, memory, merge, ops, pages, paths, projects, promote, prune, query, restore, schema,
-    scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
-    watch,
+    colony, commit, completions, config, context, dashboard, decide, decisions, deinit, diff,
+    doctor, events, fleet, fork, forks, git, groups, help, hooks, id, index, ingest, init,
+    knowledge, lfs, log, map, mcp, memory, merge, ops, pages, paths, projects, promote, prune,
+    query, restore, schema, scopes, search, session, status, sync, tag, tools, topology, tour,
+    undo, validate, version, watch,
 };
 
 /// Every visible command.
-const COMMANDS: [fn() -> Declaration; 65] = [
+const COMMANDS: [fn() -> Declaration; 66] = [
     init::declaration,
     checkpoint::declaration,
     checkpoints::declaration,
@@ -74,6 +74,7 @@ const COMMANDS: [fn() -> Declaration; 65] = [
     prune::declaration,
     call::declaration,
     mcp::declaration,
+    dashboard::declaration,
     schema::declaration,
     version::declaration,
     help::declaration,

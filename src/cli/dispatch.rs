@@ -6,10 +6,10 @@ use super::args::{
 };
 use super::{
     Face, Stop, agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick,
-    clone, clones, colony, commit, complete, completions, config, context, credential, decide,
-    decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
-    id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops,
-    pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
+    clone, clones, colony, commit, complete, completions, config, context, credential, dashboard,
+    decide, decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook,
+    hooks, id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver,
+    ops, pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
     status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
 use crate::ui::answer::Outcome;
@@ -97,6 +97,7 @@ impl Face<'_> {
             SetupCommand::Completions(args) => completions::run(self, &args),
             SetupCommand::Tools(args) => tools::run(self, args),
             SetupCommand::Call(args) => call::describe(self, &args),
+            SetupCommand::Dashboard(args) => dashboard::run(self, &args),
             SetupCommand::Mcp(args) => mcp::run(self, &args),
         }
     }

@@ -87,7 +87,7 @@ impl Face<'_> {
     /// Opens a session for a command about the clones of a colony, or outside of a repository about all clones; a server
     /// reaches the clones of one colony only.
     pub(super) fn session_of_colonies(&self) -> Result<(World, Option<Session>)> {
-        if self.env.world.plane != Plane::Mcp {
+        if self.env.world.plane == Plane::Cli {
             return self.session_if_any();
         }
         let session = self.session(Opening::ForReal)?;

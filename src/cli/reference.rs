@@ -45,10 +45,11 @@ const OF_ANY_COMMAND: [Code; 9] = [
 ];
 
 /// Returns all tables.
-pub fn tables() -> [Table; 2] {
+pub fn tables() -> [Table; 3] {
     [
         Table { file: "docs/settings.md", text: settings() },
         Table { file: "docs/errors.md", text: errors() },
+        Table { file: "docs/dashboard.md", text: super::dashboard::table_of_routes() },
     ]
 }
 

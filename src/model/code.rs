@@ -112,8 +112,22 @@ codes! {
     RepositoryBroken = "repository-broken",
     /// The preview is not of this call and the present state, or was used before.
     PreviewStale = "preview-stale",
-    /// The MCP server has as many calls as it takes at once.
+    /// The server has as many calls, connections or streams as it takes at once.
     ServerBusy = "server-busy",
+    /// Another program listens on that port.
+    PortInUse = "port-in-use",
+    /// The dashboard wants a token: its link was used, is too old, or the server was started again.
+    LoginRequired = "login-required",
+    /// The request to the dashboard names another host than this machine.
+    HostRefused = "host-refused",
+    /// The request to the dashboard comes from a page of another origin.
+    OriginRefused = "origin-refused",
+    /// The request to the dashboard has a wrong method, type or length.
+    RequestRefused = "request-refused",
+    /// The dashboard has nothing at that address.
+    RouteNotFound = "route-not-found",
+    /// The dashboard was started with --read-only.
+    ReadOnlyServer = "read-only",
     /// The MCP server no longer keeps the rest of that answer.
     AnswerGone = "answer-gone",
     /// The checkpoint does not exist.
@@ -298,6 +312,8 @@ codes! {
     HubMissing = "hub-missing",
     /// The agent has a clone already.
     AgentExists = "agent-exists",
+    /// A colony of that name is recorded already.
+    ColonyExists = "colony-exists",
     /// No repository is recorded for a colony of that name.
     ColonyNotFound = "colony-not-found",
     /// No agent or clone has that name.

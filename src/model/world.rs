@@ -78,6 +78,8 @@ pub enum Plane {
     Cli,
     /// The MCP server: an agent that reaches this repository and its clones.
     Mcp,
+    /// The dashboard: the page of a person, which reaches what the MCP server reaches.
+    Web,
 }
 
 /// A root that a variable names: commands read there, and change nothing.

@@ -11,6 +11,7 @@ mod checkpoint;
 mod clones;
 mod commit;
 mod context;
+mod dashboard;
 mod events;
 mod faults;
 mod fleet;

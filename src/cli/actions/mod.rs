@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use super::commands;
 
 pub(super) use as_call::{Reach, in_calls};
-pub(super) use command_line::{command_line, in_own_words};
+pub(super) use command_line::{CommandLine, command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use typed_arguments::typed_arguments;
 

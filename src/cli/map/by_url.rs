@@ -25,22 +25,30 @@ pub(super) struct Args {
     /// The commit of --url (default: the tip of the branch)
     #[arg(long, value_name = "COMMIT", requires = "url")]
     commit: Option<String>,
+    /// Fetch nothing
+    #[arg(long)]
+    offline: bool,
 }
 
 impl Args {
     /// Returns the repository, if one is named.
-    pub(super) fn by_url(&self, network: Network) -> Option<ByUrl> {
+    pub(super) fn by_url(&self) -> Option<ByUrl> {
         self.url.clone().map(|url| ByUrl {
             url,
             branch: self.branch.clone(),
             commit: self.commit.clone(),
-            network,
+            network: self.fetching(),
         })
+    }
+
+    /// Returns whether something may be fetched.
+    pub(super) fn fetching(&self) -> Network {
+        if self.offline { Network::Offline } else { Network::Used }
     }
 
     /// Returns the map to look at; `state` is that of this repository.
     pub(super) fn map(&self, state: MapState) -> MapOf {
-        let by_url = self.by_url(Network::Used);
+        let by_url = self.by_url();
         by_url.map_or(MapOf::This(state), MapOf::Other)
     }
 

@@ -6,7 +6,6 @@ use crate::flow::knowledge::RoutedReport;
 use crate::flow::map::map_retired::RetiredScope;
 use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
-use crate::flow::map::other_repositories::Network;
 use crate::flow::map::{self, MapReport, map_worktree};
 use crate::flow::{residency, search};
 use crate::model::text::shell_word;
@@ -20,7 +19,6 @@ use super::by_url;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "url")]
@@ -42,9 +40,6 @@ pub(in crate::cli) struct Args {
     /// Map a newer commit of the static row NAME, which stays at the first one otherwise; may be repeated
     #[arg(long, value_name = "NAME")]
     thaw: Vec<String>,
-    /// Fetch nothing
-    #[arg(long)]
-    offline: bool,
     /// Do not ingest documents that the map routes to the knowledge base; only 'map' of all rows of HEAD ingests
     #[arg(long)]
     no_ingest: bool,
@@ -55,10 +50,10 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
-    let network = if args.offline { Network::Offline } else { Network::Used };
+    let network = args.of.fetching();
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
-        by_url: args.of.by_url(network),
+        by_url: args.of.by_url(),
         base_scope: args.base_scope,
         network,
         sources: args.sources,

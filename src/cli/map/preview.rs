@@ -57,7 +57,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(args.of.opening(Opening::Look))?;
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
-        by_url: args.of.by_url(Network::Used),
+        by_url: args.of.by_url(),
         base_scope: args.base_scope,
         network: Network::Offline,
         sources: args.sources,

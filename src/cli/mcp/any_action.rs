@@ -14,8 +14,8 @@ use crate::model::{Code, Error, Result};
 use super::Options;
 use super::answer::AnswerText;
 use super::directory::DIRECTORY;
-use super::previews::PREVIEW_ID;
 use super::tools::{self, hints};
+use crate::cli::served::previews::PREVIEW_ID;
 
 /// The tool for actions that only read.
 pub(super) const READ_ACTION: &str = "read_action";

@@ -8,9 +8,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use crate::model::progress::{Progress, Step};
 use crate::model::{Code, Error, Result};
 
-use super::calls::Call;
 use super::pace::{Pace, Told};
-use super::run_action::Answered;
+use crate::cli::served::calls::Call;
+use crate::cli::served::run_action::Answered;
 
 /// Returns where a call tells its progress, and who hears it, if the client wants to.
 pub(super) fn progress(

@@ -22,7 +22,7 @@ use crate::store::lease::{self, acting_agent};
 use crate::store::lock::FileIdentity;
 use crate::store::membership::Role;
 
-use super::run_action::Place;
+use crate::cli::served::run_action::Place;
 
 /// The argument that names the directory.
 pub(super) const DIRECTORY: &str = "directory";

@@ -19,9 +19,9 @@ use crate::model::Error;
 
 use super::answer::shown;
 use super::resources;
-use super::run_action::Own;
 use super::server::Server;
 use super::updates;
+use crate::cli::served::run_action::Own;
 
 /// How often a stream of updates looks whether its client has lost interest.
 const LISTENER_INTERVAL: Duration = Duration::from_millis(200);

@@ -7,36 +7,32 @@
 mod answer;
 mod any_action;
 mod attend;
-mod calls;
-mod confine;
 mod directory;
 mod handler;
 mod lines;
 mod messages;
 mod pace;
-mod previews;
 mod resources;
-mod run_action;
 mod server;
 mod tools;
 mod updates;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::flow::workspace::bench::REPOSITORY_ID;
-use crate::git::Checkout;
+use crate::model::world::Plane;
 use crate::model::{Code, Error};
 use crate::store::lease::processes;
 use crate::store::settings::{self, CargoLeave, McpSettings};
 use crate::ui::answer::Outcome;
 
 use super::actions::Group;
+use super::served::run_action::{Own, Place};
 use super::{Face, Opening, Stop, watch};
 
-use run_action::{Own, Place};
 use server::Server;
 
 /// Serve the actions to an agent as the tools of an MCP server
@@ -161,42 +157,19 @@ fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
     world.process = world.process.map(|own| processes::parent_of(own).unwrap_or(own));
     let mut place = Place {
         world,
+        plane: Plane::Mcp,
         agent: face.flags.agent.clone(),
         timeout: face.flags.timeout_seconds.clone(),
         state: None,
         known: Vec::new(),
     };
-    keep_to_repository(&mut place)?;
+    place.keep_to_repository()?;
     if args.read_only_state {
         let clone = reading_clone(&place)?;
         place.keep_to(&clone);
         place.state = Some(clone);
     }
     Ok(place)
-}
-
-/// Resolves the directory once, with the repository that is found there: no link or rename leads the calls elsewhere.
-fn keep_to_repository(place: &mut Place) -> Result<(), Error> {
-    let cannot = |e| Error::io(format!("cannot resolve '{}'", place.world.cwd.display()), e);
-    let directory = place.world.cwd.canonicalize().map_err(cannot)?;
-    for name in ["GIT_DIR", "GIT_WORK_TREE"] {
-        let named = place.world.variable(name).map(|path| place.world.absolute(Path::new(path)));
-        if let Some(real) = named.and_then(|path| path.canonicalize().ok()) {
-            place.keep_to(&real);
-            place.world.variables.insert(name.into(), real.into());
-        }
-    }
-    place.keep_to(&directory);
-    // Hints are about the place of the server, wherever the shell stands that started its client.
-    place.world.variables.insert("PWD".into(), directory.clone().into());
-    place.world.cwd = directory;
-    if let Ok(checkout) = Checkout::find(&place.world) {
-        place.keep_to(&checkout.root);
-        if let Some(common_dir) = &checkout.common_dir {
-            place.keep_to(common_dir);
-        }
-    }
-    Ok(())
 }
 
 /// Returns the shared clone for reading of this repository, which is made if need be.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::store::key;
 
-use super::run_action::{Own, Place};
+use crate::cli::served::run_action::{Own, Place};
 
 /// How many resources are listed at once.
 const PAGE: usize = 50;
@@ -171,7 +171,7 @@ impl Source {
         let Some(Value::Array(items)) = listed.remove(self.kind.member) else {
             return Vec::new();
         };
-        items.into_iter().skip(skipped).map(super::run_action::as_object).collect()
+        items.into_iter().skip(skipped).map(crate::cli::served::run_action::as_object).collect()
     }
 
     /// Returns the name that a cursor has.

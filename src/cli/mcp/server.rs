@@ -7,18 +7,18 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
 use crate::cli::actions::{self, Action, Effect};
-use crate::design::state_digest;
 use crate::flow::consent;
 use crate::model::{Code, Error, Result};
 
 use super::answer::{AnswerText, Rests};
 use super::attend::{attend, progress};
-use super::calls::Calls;
 use super::directory::{self, KnownClones};
-use super::previews::{Previews, Subject};
-use super::run_action::{Answered, Own, Place};
 use super::updates::Subscriptions;
-use super::{Options, any_action, confine, tools};
+use super::{Options, any_action, tools};
+use crate::cli::served::calls::Calls;
+use crate::cli::served::confine;
+use crate::cli::served::previews::{Previewed, Previews};
+use crate::cli::served::run_action::{Answered, Own, Place};
 
 /// What an answer has around the text of a context.
 const CONTEXT_FRAME_TOKENS: usize = 256;
@@ -31,13 +31,13 @@ pub(super) struct Server {
     grammar: Arc<clap::Command>,
     pub(super) calls: Calls,
     kept: Arc<Mutex<Kept>>,
+    previews: Arc<Mutex<Previews>>,
     pub(super) subscriptions: Subscriptions,
 }
 
 /// The memory between calls.
 #[derive(Default)]
 struct Kept {
-    previews: Previews,
     rests: Rests,
     clones: KnownClones,
 }
@@ -50,6 +50,7 @@ impl Server {
             calls: Calls::up_to(usize::try_from(options.bounds.max_calls).unwrap_or(usize::MAX)),
             options,
             kept: Arc::default(),
+            previews: Arc::default(),
             subscriptions: Subscriptions::default(),
         }
     }
@@ -113,7 +114,7 @@ impl Server {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // A panic elsewhere loses at most one preview.
+        // A panic elsewhere loses at most one rest.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -161,40 +162,9 @@ impl Server {
         if is_direct && preview.is_none() {
             return Ok(place.run(line.into_words(), directory, own));
         }
-        // Before the dry run: a later change is no longer what was shown.
-        let state = state_digest::of(&place.look()?)?;
-        let dry = Own { action: Some(action), interrupt: own.interrupt.clone(), ..Own::default() };
-        // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
-        let mut shown = place.run(line.clone().dry().into_words(), directory, dry);
-        let told = Value::from(shown.object.clone()).to_string();
-        let subject = Subject {
-            directory: place.world.cwd.clone(),
-            action: action.name,
-            state: state_digest::joined(&state, &told),
-            arguments,
-        };
-        let is_shown = preview.map(|id| self.kept().previews.redeem(&id, &subject));
-        if is_shown == Some(true) {
-            let mut answered = place.run(line.into_words(), directory, own);
-            if !answered.is_failure() {
-                answered.object.insert("applied".to_owned(), true.into());
-            }
-            return Ok(answered);
-        }
-        if is_shown == Some(false) && !shown.is_failure() {
-            let preview = Value::Object(std::mem::take(&mut shown.object));
-            let notes = std::mem::take(&mut shown.notes);
-            shown = Answered::of_error(&stale());
-            shown.object.insert("preview".to_owned(), preview);
-            shown.notes = notes;
-        }
-        shown.object.insert("applied".to_owned(), false.into());
-        if shown.object.contains_key("preview") || !shown.is_failure() {
-            let id = format!("preview-{}", self.place.world.nonce8());
-            shown.object.insert("preview_id".to_owned(), id.clone().into());
-            self.kept().previews.give_out(id, subject);
-        }
-        Ok(shown)
+        let client = String::new();
+        let wanted = Previewed { client, action, arguments, line, directory, preview };
+        place.run_previewed(&self.previews, wanted, own)
     }
 
     /// Lets a context be what one answer holds, where nothing else says how long it is.
@@ -328,10 +298,4 @@ fn reads_state(action: &Action) -> bool {
         "show_log",
     ];
     STATE.contains(&action.name)
-}
-
-fn stale() -> Error {
-    let message = "this 'preview_id' does not match: the arguments or the repository have changed since, or it was used before";
-    Error::new(Code::PreviewStale, message)
-        .hint("call again with the new 'preview_id' if its preview is right")
 }

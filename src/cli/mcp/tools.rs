@@ -10,8 +10,8 @@ use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect, Reach};
 
 use super::any_action::{CALL_ACTION, READ_ACTION};
 use super::directory::DIRECTORY;
-use super::previews::PREVIEW_ID;
 use super::{Options, ToolSet, any_action};
+use crate::cli::served::previews::PREVIEW_ID;
 
 /// The tool that tells the rest of an answer.
 pub(super) const CONTINUE: &str = "continue_answer";

@@ -13,7 +13,7 @@ use crate::flow::events::{Follower, OwnEvents, Request};
 use crate::model::Result;
 use crate::store::{Session, key};
 
-use super::run_action::Place;
+use crate::cli::served::run_action::Place;
 
 /// How often a follower looks whether its client has gone.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(500);

@@ -46,14 +46,8 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     let url = origin_of(session)?.map(|url| url.in_full());
     let store = configure(new, url.as_deref())?;
     let mut changes = gone(&store)?;
-    // What is below the branches is whole; whatever else was copied need not be.
-    let branches = changes.iter().filter_map(|change| Some((change.name.short(), change.old?)));
-    let made_from = branches.map(|(branch, id)| RefChange {
-        name: RefName::from(format!("{}{branch}", ref_names::MADE_FROM).as_str()),
-        old: None,
-        new: Some(id),
-    });
-    let made_from: Vec<_> = made_from.collect();
+    // All below the branches is whole; the other copied objects need not be.
+    let made_from: Vec<RefChange> = changes.iter().map(made_from).collect();
     changes.extend(made_from);
     let known = remote.into_iter().filter(|found| store.has(found.id));
     changes.extend(known.map(|found| RefChange {
@@ -62,6 +56,12 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
         new: Some(found.id),
     }));
     store.move_refs_unshared(world, &changes)
+}
+
+/// Returns the change that keeps the tip of a branch which is deleted.
+fn made_from(gone: &RefChange) -> RefChange {
+    let name = RefName::from(format!("{}{}", ref_names::MADE_FROM, gone.name.short()).as_str());
+    RefChange { name, old: None, new: gone.old }
 }
 
 /// Fails for a repository that lacks parts of its own history, for what it published would have holes, and for one whose

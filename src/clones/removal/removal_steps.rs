@@ -21,7 +21,7 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
-use crate::store::files::shared_root::{LEFT, SharedRoot};
+use crate::store::files::shared_root::{SharedRoot, leaving_note};
 use crate::store::lease::processes::{self, Process};
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
@@ -263,14 +263,6 @@ impl Leaving {
     }
 }
 
-/// Returns `true` for a clone that has left its path: its work is kept with its removal, and its old name belongs to
-/// the next clone.
-pub fn has_left(clone: &Path) -> bool {
-    let above = clone.parent().and_then(Path::file_name);
-    let is_aside = above.is_some_and(|name| LEFT.iter().any(|left| name == *left));
-    is_aside && note_in(clone).exists()
-}
-
 /// Returns the prefixes that clones of a hub published to before they left their paths.
 pub(in crate::clones) fn published_by_left(root: &SharedRoot, hub: &Path) -> Vec<String> {
     let own = git_directories(root).into_iter().filter(|(_, member)| member.hub == hub);
@@ -325,16 +317,12 @@ impl LeavingNote {
     fn write(&self, clone: &Path) -> Result<()> {
         let json = serde_json::to_vec_pretty(self)
             .or_code(Code::Io, || "cannot record the removal of a clone")?;
-        atomic::write_durably(&note_in(clone), &json)
+        atomic::write_durably(&leaving_note(clone), &json)
     }
 
     fn read(folder: &Path) -> Option<LeavingNote> {
-        serde_json::from_slice(&plain_file::read(note_in(folder)).ok()?).ok()
+        serde_json::from_slice(&plain_file::read(leaving_note(folder)).ok()?).ok()
     }
-}
-
-fn note_in(clone: &Path) -> PathBuf {
-    clone.join(".git").join("colony").join("leaving.json")
 }
 
 fn stamp_in(clone: &Path) -> PathBuf {

@@ -193,7 +193,7 @@ impl Settling<'_> {
         Ok(())
     }
 
-    /// Refuses the lines of both where they are no valid data, though each version is.
+    /// Refuses the lines of both where they make invalid data of valid versions.
     fn refuse_invalid(&self, path: &RepoPath, both: &[u8], sides: [TreeEntry; 2]) -> Result<()> {
         let Some(format) = Format::of(&path.to_string()) else {
             return Ok(());

@@ -22,7 +22,7 @@ pub(super) fn root_of(session: &Session, id: &str) -> Result<Option<RepoPath>> {
     };
     let reach = match session.world.plane {
         Plane::Cli => Reach::Anywhere,
-        Plane::Mcp => Reach::Below(session.settings.catalog_roots.clone()),
+        Plane::Mcp | Plane::Web => Reach::Below(session.settings.catalog_roots.clone()),
     };
     let workspace = Workspace { world: &session.world, checkout: &checkout, reach: &reach };
     let repositories = resolve(workspace, &loaded.manifest()?)?;

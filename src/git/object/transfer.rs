@@ -112,14 +112,15 @@ fn new_commits(
 
 fn walk(
     from: &ObjectStore,
-    tips: &[gix::ObjectId],
+    commits: &[gix::ObjectId],
     hidden: Vec<gix::ObjectId>,
     limit: usize,
 ) -> Result<HashSet<gix::ObjectId>> {
     let cannot = || "cannot walk the history";
-    let walk = from.repo.rev_walk(tips.iter().copied()).with_hidden(hidden).all();
-    let walk = walk.or_code(Code::ObjectMissing, cannot)?;
-    let ids = walk.take(limit).map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id));
+    let tips = commits.iter().copied();
+    let all =
+        from.repo.rev_walk(tips).with_hidden(hidden).all().or_code(Code::ObjectMissing, cannot)?;
+    let ids = all.take(limit).map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id));
     ids.collect()
 }
 
@@ -142,7 +143,7 @@ pub fn send_pack(
     to.input(pack).run_checked("take in objects").map(drop)
 }
 
-/// So many commits are walked before all refs of the other store are read.
+/// The number of commits that are walked before all refs of the other store are read.
 const FEW: usize = 64;
 
 struct Transfer<'a> {
@@ -150,7 +151,7 @@ struct Transfer<'a> {
     to: &'a ObjectStore,
     /// The commits that no ref of the other store holds.
     new: HashSet<gix::ObjectId>,
-    /// What is whole in the other store by now.
+    /// The objects that are whole in the other store by now.
     done: HashSet<gix::ObjectId>,
 }
 
@@ -265,7 +266,7 @@ impl Transfer<'_> {
         Ok(Linked::All)
     }
 
-    /// Links an object, unless it is there: what is below it is there already.
+    /// Links an object, unless it is there. All below it is there already.
     fn link(&mut self, id: gix::ObjectId) -> Result<Linked> {
         if self.done.contains(&id) || self.to.has(id) {
             self.done.insert(id);

@@ -331,3 +331,8 @@ pub fn failed(wanted: &str, stderr: &str) -> Error {
     let said = stderr.lines().last().unwrap_or("git gave no reason");
     Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
 }
+
+/// Returns `true` if this process is in the foreground of a terminal; `false` also if it is not a terminal.
+pub fn is_in_foreground(terminal: impl std::os::fd::AsFd) -> bool {
+    rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp())
+}

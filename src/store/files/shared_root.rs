@@ -8,8 +8,18 @@ use crate::store::key;
 const TRASH: &str = "trash";
 const LEAVING: &str = "leaving";
 
-/// The names of the folders that removed clones are moved into.
-pub const LEFT: [&str; 2] = [LEAVING, TRASH];
+/// Returns the path of the record that a clone gets before it leaves its path.
+pub fn leaving_note(clone: &Path) -> PathBuf {
+    clone.join(".git").join("colony").join("leaving.json")
+}
+
+/// Returns `true` for a clone that has left its path: its work is kept with its removal, and its old name belongs to
+/// the next clone.
+pub fn has_left(clone: &Path) -> bool {
+    let above = clone.parent().and_then(Path::file_name);
+    let is_aside = above.is_some_and(|name| name == LEAVING || name == TRASH);
+    is_aside && leaving_note(clone).exists()
+}
 
 /// `COLONY_SHARED_ROOT`, else `git-colony` in the user's data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

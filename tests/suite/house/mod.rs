@@ -177,7 +177,9 @@ fn below_the_faces_nothing_prints() {
 /// Who opens a path as it is, links followed and to any size: for a lock, a copy or the end of a long file,
 /// and `/proc`. Every other file is read by `plain_file`, those of the working tree by `Repo::read_file`,
 /// whatever stands there.
-const READERS: [&str; 15] = [
+const READERS: [&str; 17] = [
+    "cli/dashboard/files.rs",
+    "cli/dashboard/http.rs",
     "clones/new_clone/build_files.rs",
     "clones/new_clone/staged.rs",
     "clones/removal/removal_steps.rs",

@@ -28,11 +28,11 @@ const GATED: [&str; 17] = [
 const OTHERS: [(&str, &str); 25] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
+    ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
     (
-        "cli/mcp/run_action.rs",
+        "cli/served/run_action.rs",
         "the clone of the agent that acts, or one that runs only what its checkout has",
     ),
-    ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
     ("clones/hub/hub_rebuild.rs", "the world of a gated repository"),
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),

@@ -23,6 +23,15 @@ fn shell(sandbox: &Sandbox, script: &str) -> Command {
     shell
 }
 
+/// Returns a line that ends: a dashboard serves until a signal comes.
+fn ended(typed: &str) -> String {
+    if !typed.starts_with("git colony dashboard") {
+        return typed.to_owned();
+    }
+    let link = "read -r link <link && test -n \"$link\"";
+    format!("mkfifo link && {{ {typed} >link & }} && {link} && rm link && kill $! && ! wait $!")
+}
+
 #[test]
 fn every_example_works_when_it_is_typed() {
     let sandbox = Sandbox::new();
@@ -46,7 +55,7 @@ fn every_example_works_when_it_is_typed() {
     for (number, (typed, _)) in lines.enumerate() {
         sandbox.write("a.txt", format!("{number}\n"));
         sandbox.write("dir/b.txt", format!("{number}\n"));
-        let output = shell(&sandbox, typed).output().unwrap();
+        let output = shell(&sandbox, &ended(typed)).output().unwrap();
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             writeln!(wrong, "{typed}: {}\n{said}", output.status).unwrap();

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::model::escape;
 
-use super::run_action::Answered;
+use crate::cli::served::run_action::Answered;
 
 pub(super) use rests::Rests;
 

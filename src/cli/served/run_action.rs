@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::actions::Action;
 use crate::env::{Env, Terminal};
 use crate::flow::clones::clone_of_agent;
-use crate::git::ObjectWrites;
+use crate::git::{Checkout, ObjectWrites};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::model::warned::Warned;
@@ -24,41 +24,44 @@ use crate::store::settings::Flags;
 const MAX_NOTES: usize = 20;
 
 /// Where the calls of a server run, and who acts: fixed when it starts.
-pub(super) struct Place {
+#[derive(Clone)]
+pub(in crate::cli) struct Place {
     /// The world of a call, without [`Own`].
-    pub(super) world: World,
+    pub(in crate::cli) world: World,
+    /// Which server it is.
+    pub(in crate::cli) plane: Plane,
     /// The agent that was named.
-    pub(super) agent: Option<String>,
+    pub(in crate::cli) agent: Option<String>,
     /// How long to wait for locks, as it was typed.
-    pub(super) timeout: Option<String>,
+    pub(in crate::cli) timeout: Option<String>,
     /// The clone for reading that answers questions about the state.
-    pub(super) state: Option<PathBuf>,
+    pub(in crate::cli) state: Option<PathBuf>,
     /// The directories that were there when the server started.
-    pub(super) known: Vec<(PathBuf, FileIdentity)>,
+    pub(in crate::cli) known: Vec<(PathBuf, FileIdentity)>,
 }
 
 /// What a call has of its own.
 #[derive(Default)]
-pub(super) struct Own {
+pub(in crate::cli) struct Own {
     /// The action, if it is one.
-    pub(super) action: Option<&'static Action>,
-    pub(super) interrupt: Interrupt,
-    pub(super) progress: Progress,
+    pub(in crate::cli) action: Option<&'static Action>,
+    pub(in crate::cli) interrupt: Interrupt,
+    pub(in crate::cli) progress: Progress,
 }
 
 /// What a command line answered.
-pub(super) struct Answered {
+pub(in crate::cli) struct Answered {
     /// The object that `--json` prints.
-    pub(super) object: Map<String, Value>,
+    pub(in crate::cli) object: Map<String, Value>,
     /// The exit code.
-    pub(super) exit: u8,
+    pub(in crate::cli) exit: u8,
     /// The notes beside the answer.
-    pub(super) notes: Vec<String>,
+    pub(in crate::cli) notes: Vec<String>,
 }
 
 impl Answered {
     /// Returns an error as the answer it would be.
-    pub(super) fn of_error(error: &Error) -> Answered {
+    pub(in crate::cli) fn of_error(error: &Error) -> Answered {
         let object = json!({
             "ok": false,
             "status": "error",
@@ -72,19 +75,19 @@ impl Answered {
     }
 
     /// Returns `true` if it failed or was refused.
-    pub(super) fn is_failure(&self) -> bool {
+    pub(in crate::cli) fn is_failure(&self) -> bool {
         self.exit > 1
     }
 
     /// Returns the sentence of the answer.
-    pub(super) fn message(&self) -> &str {
+    pub(in crate::cli) fn message(&self) -> &str {
         let message = self.object.get("message");
         message.and_then(Value::as_str).unwrap_or_default()
     }
 }
 
 /// Returns the members of an object.
-pub(super) fn as_object(value: Value) -> Map<String, Value> {
+pub(in crate::cli) fn as_object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),
@@ -93,7 +96,7 @@ pub(super) fn as_object(value: Value) -> Map<String, Value> {
 
 impl Place {
     /// Runs a command line, which is not of a person; `directory` is where it runs in place of the fixed one.
-    pub(super) fn run(
+    pub(in crate::cli) fn run(
         &self,
         words: Vec<OsString>,
         directory: Option<&PathBuf>,
@@ -136,7 +139,7 @@ impl Place {
     }
 
     /// Opens a dry session, to look at the state: in the clone of the agent outside of a repository.
-    pub(super) fn look(&self) -> Result<Session> {
+    pub(in crate::cli) fn look(&self) -> Result<Session> {
         self.require_same()?;
         let flags = Flags { agent: self.agent.clone(), timeout_seconds: self.timeout.clone() };
         let world = self.world(Own::default());
@@ -151,12 +154,13 @@ impl Place {
     }
 
     /// Returns the place of the clone of an agent: who acts there is what the clone says.
-    pub(super) fn in_clone(&self, clone: &Path) -> Place {
+    pub(in crate::cli) fn in_clone(&self, clone: &Path) -> Place {
         let mut world = World { process: self.world.process, ..self.world.standing_in(clone) };
         world.variables.forget(&["COLONY_AGENT"]);
         world.variables.insert("PWD".into(), clone.into());
         let mut place = Place {
             world,
+            plane: self.plane,
             agent: None,
             timeout: self.timeout.clone(),
             state: None,
@@ -169,9 +173,33 @@ impl Place {
     }
 
     /// Notes a directory: the server works there, and in no other that takes its place.
-    pub(super) fn keep_to(&mut self, directory: &Path) {
+    pub(in crate::cli) fn keep_to(&mut self, directory: &Path) {
         let identity = FileIdentity::of(directory);
         self.known.extend(identity.map(|identity| (directory.to_owned(), identity)));
+    }
+
+    /// Resolves the directory once, with the repository that is found there: no link or rename leads the calls elsewhere.
+    pub(in crate::cli) fn keep_to_repository(&mut self) -> Result<()> {
+        let cannot = |e| Error::io(format!("cannot resolve '{}'", self.world.cwd.display()), e);
+        let directory = self.world.cwd.canonicalize().map_err(cannot)?;
+        for name in ["GIT_DIR", "GIT_WORK_TREE"] {
+            let named = self.world.variable(name).map(|path| self.world.absolute(Path::new(path)));
+            if let Some(real) = named.and_then(|path| path.canonicalize().ok()) {
+                self.keep_to(&real);
+                self.world.variables.insert(name.into(), real.into());
+            }
+        }
+        self.keep_to(&directory);
+        // Hints are about the place of the server, wherever the shell stands that started its client.
+        self.world.variables.insert("PWD".into(), directory.clone().into());
+        self.world.cwd = directory;
+        if let Ok(checkout) = Checkout::find(&self.world) {
+            self.keep_to(&checkout.root);
+            if let Some(common_dir) = &checkout.common_dir {
+                self.keep_to(common_dir);
+            }
+        }
+        Ok(())
     }
 
     /// Fails if another directory has taken the place of one that was there when the server started. Where all of it is
@@ -196,7 +224,7 @@ impl Place {
             changes: Changes::default(),
             warned: Warned::default(),
             stdout_is_terminal: false,
-            plane: Plane::Mcp,
+            plane: self.plane,
             ..self.world.clone()
         }
     }

@@ -21,7 +21,7 @@ use super::run_action::Place;
 const DIRECTORIES: [(&str, &str); 2] = [("mmap_repo", "local_repo_path"), ("ingest", "from")];
 
 /// Refuses places elsewhere on the machine; a path that stays is replaced by what it is without links.
-pub(super) fn confine(
+pub(in crate::cli) fn confine(
     place: &Place,
     action: &Action,
     arguments: &mut Map<String, Value>,

@@ -12,7 +12,7 @@ const SIGINT: i32 = 2;
 
 /// The calls of a server.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(in crate::cli) struct Calls {
     /// How many may run or wait at once.
     limit: usize,
     running: Arc<Mutex<Running>>,
@@ -28,20 +28,20 @@ struct Running {
 }
 
 /// One call. If it is dropped before it has ended, it is stopped: its client has lost interest.
-pub(super) struct Call {
+pub(in crate::cli) struct Call {
     calls: Calls,
     number: u64,
-    pub(super) interrupt: Interrupt,
+    pub(in crate::cli) interrupt: Interrupt,
 }
 
 impl Calls {
     /// Returns an empty list for at most `limit` calls.
-    pub(super) fn up_to(limit: usize) -> Calls {
+    pub(in crate::cli) fn up_to(limit: usize) -> Calls {
         Calls { limit, running: Arc::default(), turn: Arc::default() }
     }
 
     /// Begins a call.
-    pub(super) fn begin(&self) -> Result<Call> {
+    pub(in crate::cli) fn begin(&self) -> Result<Call> {
         let mut running = self.lock();
         if running.is_over {
             return Err(Error::new(Code::ServerBusy, "the server is shutting down"));
@@ -57,12 +57,12 @@ impl Calls {
     }
 
     /// Waits for the calls before that change something.
-    pub(super) async fn turn(&self) -> tokio::sync::OwnedMutexGuard<()> {
+    pub(in crate::cli) async fn turn(&self) -> tokio::sync::OwnedMutexGuard<()> {
         Arc::clone(&self.turn).lock_owned().await
     }
 
     /// Stops all calls, and lets none begin.
-    pub(super) fn stop(&self) {
+    pub(in crate::cli) fn stop(&self) {
         let interrupts: Vec<_> = {
             let mut running = self.lock();
             running.is_over = true;
@@ -79,12 +79,12 @@ impl Calls {
 
 impl Call {
     /// Stops it, unless its work must be completed.
-    pub(super) fn stop(&self) {
+    pub(in crate::cli) fn stop(&self) {
         stop(&self.interrupt);
     }
 
     /// Notes that it has ended.
-    pub(super) fn end(self) {
+    pub(in crate::cli) fn end(self) {
         self.calls.lock().interrupts.remove(&self.number);
     }
 }
@@ -98,10 +98,10 @@ impl Drop for Call {
 }
 
 /// Stops a call: other calls in this process, and what they have started, go on.
-fn stop(interrupt: &Interrupt) {
+pub(in crate::cli) fn stop(interrupt: &Interrupt) {
     interrupt.raise(SIGINT);
     let interrupt = interrupt.clone();
     let end = move || end_own_children(&interrupt);
     // Without a thread the call ends when it looks at its interrupt the next time.
-    std::thread::Builder::new().name("mcp-stop".to_owned()).spawn(end).ok();
+    std::thread::Builder::new().name("call-stop".to_owned()).spawn(end).ok();
 }

@@ -1,0 +1,227 @@
+// The frame: login, navigation, keys, and which page is shown.
+
+import { login, onGone, onLoginRequired, remember, remembered, call, Refusal } from './api.js';
+import { begin, change, draw, forgetAll, html, reload, resource, stale, store, tell } from './store.js';
+import { enter, follow, settle } from './live.js';
+import { arrive, catchLinks, current, go } from './routes.js';
+import { closeDialog, DialogHost, openDialog } from './dialogs.js';
+import { Answer, Command, Empty, State, plural, text } from './parts.js';
+import { Landing } from './pages/landing.js';
+import { Login } from './pages/login.js';
+import { Design } from './pages/design.js';
+import { Vcm } from './pages/vcm.js';
+import { Fleet } from './pages/fleet.js';
+import { Timeline } from './pages/timeline.js';
+import { Search } from './pages/search.js';
+import { Watches } from './pages/watches.js';
+
+/** The pages: address, name, key after `g`, and whether they need a session. */
+const PAGES = [
+  { at: '', name: 'Home', key: 'l', view: Landing },
+  { at: 'design', name: 'Design monorepo', key: 'd', view: Design, session: true },
+  { at: 'vcm', name: 'VCM', key: 'v', view: Vcm, session: true },
+  { at: 'fleet', name: 'Fleet', key: 'f', view: Fleet },
+  { at: 'timeline', name: 'Timeline', key: 't', view: Timeline },
+  { at: 'search', name: 'Search', key: 's', view: Search },
+  { at: 'watches', name: 'Watches', key: 'w', view: Watches, session: true },
+];
+const FLEET_INTERVAL = 5_000;
+const QUIET_INTERVAL = 60_000;
+const QUIET_AFTER = 600_000;
+const RETRY_INTERVAL = 2_000;
+
+function App() {
+  if (!store.who) return html`<${Login} />`;
+  const page = PAGES.find((each) => each.at === (store.route.parts[0] ?? ''));
+  document.title = `${page?.name ?? 'Not found'} · ${text(store.who.repository)}`;
+  const state = resource('/state');
+  const sessions = openSessions(state.value);
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
+    <${Top} state=${state.value} />
+    <div class="frame">
+      <nav aria-label="Pages">${PAGES.filter((each) => !each.session || sessions > 0).map(
+        (each) => html`<a key=${each.at} href=${`/${each.at}`} aria-current=${each === page ? 'page' : null}>${each.name}</a>`,
+      )}</nav>
+      <main id="main" tabindex="-1">
+        ${store.gone && html`<${Gone} />`}
+        ${page ? shown(page, sessions, state) : html`<h1>Not found</h1><p>No page has this address.</p>`}
+      </main>
+    </div>
+    <div class="status" role="status" aria-live="polite">${store.notice && html`<${Notice} notice=${store.notice} />`}</div>
+    <${DialogHost} />`;
+}
+
+function shown(page, sessions, state) {
+  if (page.session && sessions === 0) return html`<h1>${page.name}</h1>
+    <${Answer} of=${state}>${() => html`<${NeedsSession} name=${page.name} />`}<//>`;
+  return html`<${page.view} route=${store.route} key=${page.at} />`;
+}
+
+/** How many sessions are open. Until the state is there, as many as before: links must not come late. */
+function openSessions(state) {
+  const known = 'colony-sessions';
+  if (!state) return Number(sessionStorage.getItem(known) ?? 0);
+  const open = Array.isArray(state.sessions_open) ? state.sessions_open.length : Number(state.sessions_open ?? 0);
+  sessionStorage.setItem(known, String(open));
+  return open;
+}
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById('main').focus();
+}
+
+function Top({ state }) {
+  const changes = state?.changes;
+  const changed = changes ? changes.staged + changes.changed + changes.untracked + changes.conflicts : null;
+  return html`<header class="top">
+    <a class="brand" href="/"><span class="mark" aria-hidden="true">⬢</span> ${text(store.who.repository)}</a>
+    ${state && html`<span class="branch" title="branch">${text(state.current_branch)}</span>
+      <${State} tone=${changed ? 'busy' : 'good'} sign=${changed ? '●' : '✓'}>${changed ? `${plural(changed, 'path')} uncommitted` : 'clean'}<//>
+      ${state.in_progress && html`<${State} tone="bad" sign="!">${text(state.in_progress?.kind ?? state.in_progress)} in progress<//>`}`}
+    <span class="space"></span>
+    ${store.who.read_only && html`<${State} sign="◦">read-only<//>`}
+    ${store.who.agent && html`<span class="faint">as ${text(store.who.agent)}</span>`}
+    <${State} tone=${store.live ? 'good' : ''} sign=${store.live ? '●' : '○'}>${store.live ? 'live' : 'paused'}<//>
+    <button type="button" class="quiet" aria-label="Keys" onClick=${help}>?</button>
+  </header>`;
+}
+
+function NeedsSession({ name }) {
+  return html`<${Empty} title="Begin a session first">
+    <p>${name} is part of a session. <a href="/">Begin one on the home page</a>, or in a terminal:</p>
+    <${Command} line="git colony session new" />
+  <//>`;
+}
+
+function Notice({ notice: { text: words, action } }) {
+  return html`<span>${words}</span>
+    ${action && html`<button type="button" class="quiet" onClick=${action.run}>${action.name}</button>`}
+    <button type="button" class="quiet" aria-label="Dismiss" onClick=${() => tell('')}>✕</button>`;
+}
+
+function Gone() {
+  return html`<div class="band" role="alert"><span>The dashboard has ended. This page tries again by itself.</span> <${Command} line="git colony dashboard" /></div>`;
+}
+
+function help() {
+  const keys = [
+    ...PAGES.map((page) => [`g ${page.key}`, page.name]),
+    ['/', 'filter or search'], ['j k', 'next or previous row'], ['Enter', 'open the row'], ['Esc', 'close, or back'], ['?', 'this list'],
+  ];
+  const body = () => html`<dl class="keys">${keys.map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
+    <div class="buttons"><button type="button" onClick=${closeDialog}>Close</button></div>`;
+  openDialog({ title: 'Keys', body });
+}
+
+let afterG = false;
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || !store.who || store.dialog) return;
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && !/^(checkbox|radio)$/.test(event.target.type);
+  if (event.key === 'Escape') return typing ? event.target.blur() : back();
+  if (typing) return;
+  if (afterG) {
+    afterG = false;
+    const page = PAGES.find((each) => each.key === event.key);
+    if (page) go(`/${page.at}`);
+    return;
+  }
+  const keys = { g: () => (afterG = true), '?': help, '/': focusFilter, j: () => step(1), k: () => step(-1) };
+  const action = keys[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+function back() {
+  if (store.route.parts.length > 1) go(`/${PAGES.find((page) => page.at === store.route.parts[0])?.at ?? ''}`);
+}
+
+function focusFilter() {
+  const filter = document.querySelector('main [data-filter]');
+  if (filter) filter.focus();
+  else go('/search');
+}
+
+function step(by) {
+  const rows = [...document.querySelectorAll('main [data-row]')];
+  if (!rows.length) return;
+  const at = rows.findIndex((row) => row === document.activeElement || row.closest('tr, li, .row')?.contains(document.activeElement));
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+  next.focus();
+  next.scrollIntoView({ block: 'nearest' });
+}
+
+// The life of the page
+
+let lastChange = Date.now();
+
+/** Uncommitted work of agents writes no event, so the fleet is asked for again, seldom when nothing moves. */
+async function watchFleet() {
+  const quiet = Date.now() - lastChange > QUIET_AFTER;
+  setTimeout(watchFleet, quiet ? QUIET_INTERVAL : FLEET_INTERVAL);
+  const wanted = store.who && !store.gone && document.visibilityState === 'visible' && store.route.parts[0] === 'fleet';
+  if (!wanted) return;
+  await reload('/fleet');
+  if (resource('/fleet').changed) lastChange = Date.now();
+}
+
+async function retryServer() {
+  try {
+    await call('GET', '/state');
+    change({ gone: false });
+    stale();
+    settle();
+  } catch (error) {
+    if (error instanceof Refusal && error.code !== 'server-gone') change({ gone: false });
+    else setTimeout(retryServer, RETRY_INTERVAL);
+  }
+}
+
+onGone(() => {
+  if (store.gone) return;
+  change({ gone: true });
+  setTimeout(retryServer, RETRY_INTERVAL);
+});
+
+const ENDED = { code: 'login-required', message: 'This login has ended. Its dashboard was started again, or ended all logins.' };
+
+onLoginRequired(() => {
+  remember(null);
+  forgetAll();
+  change({ who: null, gone: false, dialog: null, loginProblem: store.who ? ENDED : store.loginProblem });
+});
+
+const tabs = new BroadcastChannel('colony');
+tabs.onmessage = ({ data }) => {
+  if (data?.ask && store.who) tabs.postMessage({ who: store.who });
+  if (data?.who && !store.who) enter(data.who);
+};
+
+/** Waits a moment for another tab that is logged in. */
+function askOtherTabs() {
+  tabs.postMessage({ ask: true });
+  return new Promise((resolve) => setTimeout(resolve, 300));
+}
+
+async function start() {
+  const code = location.hash.slice(1);
+  // The code must not stay in the address: it would be in the history and in copied links.
+  if (code) history.replaceState(null, '', location.pathname + location.search);
+  store.route = current();
+  catchLinks();
+  document.addEventListener('keydown', onKey);
+  if (code) await login(code).then(enter, (error) => change({ loginProblem: error }));
+  const known = remembered();
+  if (!store.who && known) await enter(known).catch(() => {});
+  if (!store.who) await askOtherTabs();
+  begin(App);
+  arrive();
+  follow();
+  watchFleet();
+  setInterval(draw, 30_000);
+}
+
+start();

@@ -1,0 +1,133 @@
+// Events as they come: a stream that `fetch` reads, since an `EventSource` cannot send the token.
+//
+// Only a visible tab holds the stream (a browser allows six connections to a host). Hidden, it drops the stream; visible
+// again, it goes on at the position that it had, so no event is missed.
+
+import { call, headers, Refusal, remember } from './api.js';
+import { addEvents, change, stale, store } from './store.js';
+
+const MAX_WAIT = 30_000;
+const GATHER = 300;
+let position = null;
+let stream = null; // the AbortController of the open stream
+let retry = null;
+let waiting = new Set();
+let gathering = null;
+
+/** Which answers an event makes stale, by the beginning of its key. */
+const STALE = [
+  [/^(branch_|checkpoint_|convergence:)/, ['/fleet', '/agents', '/state', '/ops', '/checkpoints', '/diff', '/repo-map']],
+  [/^(mapped|unmapped|reindexed):/, ['/vcm/scopes', '/vcm/pages', '/vcm/stats', '/vcm/working-set', '/knowledge', '/state']],
+  [/^watch_fired:/, ['/watches']],
+  [/^page_fault:/, ['/vcm/working-set', '/vcm/stats']],
+];
+
+/** Takes up a login: keeps it, shows the newest events, and follows those that come after them. */
+export async function enter(who) {
+  remember(who);
+  change({ who, loginProblem: null });
+  try {
+    const { value } = await call('GET', '/events?limit=100');
+    addEvents(value.events ?? []);
+    position = value.position ?? null;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The page works without them; a refused login has shown itself.
+  }
+  settle();
+}
+
+export function follow() {
+  document.addEventListener('visibilitychange', settle);
+  settle();
+}
+
+export function settle() {
+  if (document.visibilityState === 'visible' && store.who) open(1000);
+  else close();
+}
+
+function close() {
+  clearTimeout(retry);
+  stream?.abort();
+  stream = null;
+  change({ live: false });
+}
+
+async function open(wait) {
+  clearTimeout(retry);
+  if (stream) return;
+  const mine = new AbortController();
+  stream = mine;
+  const since = position ? `?since=${encodeURIComponent(position)}` : '';
+  try {
+    const options = { headers: headers({ Accept: 'text/event-stream' }), cache: 'no-store', signal: mine.signal };
+    const response = await fetch(`/api/v1/events${since}`, options);
+    if (!response.ok || !response.body) throw new Error(String(response.status));
+    change({ live: true });
+    wait = 1000;
+    await read(response.body);
+  } catch {
+    // A stream that ends, whyever, is opened again below.
+  }
+  if (stream !== mine) return;
+  stream = null;
+  change({ live: false });
+  if (document.visibilityState !== 'visible' || !store.who) return;
+  // This request fails if the server has ended.
+  stale('/state');
+  retry = setTimeout(() => open(Math.min(wait * 2, MAX_WAIT)), wait);
+}
+
+async function read(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const frames = (rest + value).split('\n\n');
+    rest = frames.pop();
+    for (const frame of frames) take(frame);
+  }
+}
+
+function take(frame) {
+  const fields = { id: '', event: 'message', data: '' };
+  for (const line of frame.split('\n')) {
+    const colon = line.indexOf(':');
+    if (colon < 1) continue;
+    const name = line.slice(0, colon);
+    const value = line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'data' && fields.data) fields.data += `\n${value}`;
+    else fields[name] = value;
+  }
+  if (fields.id) position = fields.id;
+  const data = parsed(fields.data);
+  if (fields.event === 'colony' && data) colony(data);
+  if (fields.event === 'operation') later(['/vcm/map/operations', '/vcm/scopes', '/vcm/pages', '/vcm/stats']);
+  if (fields.event === 'lost') stale();
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function colony(row) {
+  addEvents([row]);
+  for (const [pattern, prefixes] of STALE) if (pattern.test(String(row.key))) later(prefixes);
+}
+
+/** Gathers what became stale for a moment: one merge writes several events. */
+function later(prefixes) {
+  for (const prefix of prefixes) waiting.add(prefix);
+  gathering ??= setTimeout(() => {
+    const all = [...waiting];
+    waiting = new Set();
+    gathering = null;
+    stale(...all);
+  }, GATHER);
+}

@@ -1,0 +1,32 @@
+// Undo and redo, and what a change of a branch would leave behind.
+
+import { html, stale } from './store.js';
+import { plural, short, text } from './parts.js';
+import { propose } from './dialogs.js';
+
+const SHOWN = 8;
+
+/** What the status line offers after a change that can be undone. */
+export const UNDO = { name: 'Undo …', run: () => step('undo') };
+
+export function Leaving({ rows }) {
+  const lists = [rows ?? []].flat().filter((each) => each.count);
+  return lists.map((each) => html`<div key=${text(each.branch)}><p>${plural(each.count, 'commit')} would leave ${text(each.branch)}:</p>
+    <ul class="plain">${(each.newest ?? []).slice(0, SHOWN).map((commit) =>
+      html`<li key=${text(commit.sha)}><span class="mono">${short(commit.sha)}</span> ${text(commit.subject)}</li>`)}
+      ${each.count > SHOWN && html`<li class="faint">and ${each.count - SHOWN} more</li>`}</ul></div>`);
+}
+
+export const refusal = (report) => (report.refused ? text(report.refused.message) : report.ok === false ? text(report.message) : null);
+
+export function step(which) {
+  propose({
+    title: which === 'undo' ? 'Undo' : 'Redo', verb: which === 'undo' ? 'Undo' : 'Redo', danger: which === 'undo', path: `/${which}`, body: {}, first: 'preview',
+    lines: (report) => html`
+      <p>${plural(report.files_restored ?? 0, 'file')} restored, ${plural(report.files_moved_aside ?? 0, 'file')} moved aside.</p>
+      <${Leaving} rows=${report.leaving_commits} />
+      ${(report.checkpoints_gone ?? []).map((each) =>
+        html`<p key=${text(each.checkpoint_id)}>The checkpoint <strong>${text(each.label)}</strong> would go.</p>`)}`,
+    blocked: refusal, done: () => stale(),
+  });
+}
