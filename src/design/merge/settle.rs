@@ -208,7 +208,14 @@ impl Settling<'_> {
             }
         }
         let line = fault.position.map(|at| format!(", line {}", at.line)).unwrap_or_default();
-        Err(not_both(path, &format!("invalid {} together{line}", format.name())))
+        let name = format.name();
+        Err(Error::new(
+            Code::InvalidValue,
+            format!("the lines of both make '{path}' invalid {name}{line}"),
+        )
+        .unchanged()
+        .detail("path", path)
+        .hint(ONE_SIDE))
     }
 
     /// Returns `true` if one of our drivers merges the file, entry by entry.
@@ -234,7 +241,7 @@ impl Settling<'_> {
         )
         .unchanged()
         .detail("path", path)
-        .hint("choose one with --ours or --theirs"))
+        .hint(ONE_SIDE))
     }
 
     /// Finds a free name beside `path` for their version; it keeps the extension, which attributes
@@ -257,11 +264,14 @@ impl Settling<'_> {
     }
 }
 
+/// The hint where both versions cannot stay.
+const ONE_SIDE: &str = "choose one with --ours or --theirs";
+
 fn not_both(path: &RepoPath, what: &str) -> Error {
     Error::new(Code::InvalidValue, format!("cannot keep both versions of '{path}' ({what})"))
         .unchanged()
         .detail("path", path)
-        .hint("choose one with --ours or --theirs")
+        .hint(ONE_SIDE)
 }
 
 /// Returns where the extension of a file name begins, `.tar.gz` as a whole; the length if there is

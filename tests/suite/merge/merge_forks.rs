@@ -667,7 +667,7 @@ fn lines_of_both_that_are_no_valid_data_are_refused() {
         let before = sandbox.visible_state();
         let refused = sandbox.json(&["merge", "try", "--both", "."]);
         assert_eq!(refused["code"], "invalid-value", "{refused:#}");
-        assert!(refused["message"].as_str().unwrap().contains("together"), "{refused:#}");
+        assert!(refused["message"].as_str().unwrap().contains("invalid "), "{refused:#}");
         assert_eq!(sandbox.visible_state(), before);
         // What was invalid before is not our business.
         let broken = diverged(
