@@ -180,10 +180,10 @@ await step('another port of this machine has neither token nor answers', async (
   require_(JSON.stringify(found) === '[0,0,"",null]', `another port reads ${JSON.stringify(found)}`);
 });
 
-await step('a new tab takes the login of the other one', async () => {
+await step('a new tab has no login, and takes none of another tab', async () => {
   const other = await newPage(context);
   await other.goto(server.origin);
-  await other.getByRole('heading', { name: 'Home' }).waitFor();
+  await other.getByText('A link counts once').waitFor();
   await other.close();
 });
 

@@ -97,6 +97,9 @@ pub(super) fn create(dashboard: &Dashboard, route: &'static Route, asked: Asked)
         let message = format!("there is a colony '{id}' already");
         return Ok(shapes::exists(Code::ColonyExists, message));
     }
+    if asked.dry_run {
+        return record(dashboard, route, asked);
+    }
     record(dashboard, route, asked).map(|reply| reply.with_status(StatusCode::CREATED))
 }
 

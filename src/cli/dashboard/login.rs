@@ -65,6 +65,11 @@ impl Logins {
         self.tokens.iter().find(|known| **known == own).map(ToString::to_string)
     }
 
+    /// Returns `true` if a client is still logged in.
+    pub(super) fn has(&self, client: &str) -> bool {
+        self.tokens.iter().any(|known| known.to_string() == client)
+    }
+
     /// Ends all logins; returns how many.
     pub(super) fn end_all(&mut self) -> usize {
         let count = self.tokens.len();

@@ -120,6 +120,9 @@ pub(super) fn one(dashboard: &Dashboard, asked: &Asked) -> Result<Reply> {
 /// Cancels one.
 pub(super) fn cancel(dashboard: &Dashboard, asked: &Asked) -> Result<Reply> {
     let id = asked.own_text("op_id").unwrap_or_default();
+    if asked.dry_run {
+        return one(dashboard, asked);
+    }
     let now = time::rfc3339(&dashboard.place.world.now());
     let value = dashboard.maps.cancel(id, now).ok_or_else(|| unknown(id))?;
     // Without a client it is sent to nobody.

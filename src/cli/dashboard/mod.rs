@@ -32,7 +32,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::model::error::Verdict;
 use crate::model::interrupt::unpoisoned;
@@ -51,7 +51,7 @@ use files::WebFiles;
 use http::Connections;
 use keyboard::Key;
 use operations::Maps;
-use server::{About, Dashboard, MAX_CALLS};
+use server::{About, Dashboard, MAX_CALLS, MAX_FETCHES};
 
 /// How many commands may run at once; others wait.
 const MAX_THREADS: usize = 16;
@@ -65,7 +65,7 @@ pub(super) struct Args {
     /// Listen on port N; 0 is a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
-    /// Change nothing
+    /// Change nothing but caches
     #[arg(long)]
     read_only: bool,
 }
@@ -156,6 +156,7 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
     let dashboard = Arc::new(Dashboard {
         grammar: super::grammar::built(),
         calls: Calls::up_to(MAX_CALLS),
+        fetches: Arc::new(Semaphore::new(MAX_FETCHES)),
         logins: Mutex::default(),
         previews: Mutex::default(),
         maps: Maps::default(),
@@ -169,12 +170,13 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
     let mut keys = keyboard::listen(face.env);
     let mut signals = Signals::new().map_err(Stop::Stream)?;
     show_link(face, &dashboard, port, IsFirst::Yes)?;
-    loop {
+    // However it ends, what runs is stopped.
+    let ended = loop {
         tokio::select! {
             number = signals.next() => {
                 // The thread of signals may not have raised it yet.
                 face.env.world.interrupt.raise(number);
-                break;
+                break Ok(());
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => connections.serve(stream, peer),
@@ -182,7 +184,11 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
                 Err(_) => tokio::time::sleep(http::ACCEPT_INTERVAL).await,
             },
             Some(key) = keys.recv() => match key {
-                Key::Enter => show_link(face, &dashboard, port, IsFirst::No)?,
+                Key::Enter => {
+                    if let Err(closed) = show_link(face, &dashboard, port, IsFirst::No) {
+                        break Err(closed);
+                    }
+                }
                 Key::EndAll => {
                     let count = unpoisoned(&dashboard.logins).end_all();
                     // Without a client it is sent to nobody.
@@ -192,11 +198,11 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
             },
             Some(line) = narrated.recv() => narrate_line(face, &line),
         }
-    }
+    };
     drop(listener);
     dashboard.calls.stop();
     dashboard.maps.finish();
-    Ok(())
+    ended
 }
 
 async fn listen(port: u16) -> Result<TcpListener, Error> {

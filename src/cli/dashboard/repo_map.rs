@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::served::run_action::Answered;
+use crate::git::remote::url;
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
@@ -28,15 +29,17 @@ impl Named {
             !(matches!(name.as_str(), "origin_url" | "branch" | "commit") && is_empty(value))
         });
         let named = |name: &str, default: Value| arguments.get(name).cloned().unwrap_or(default);
+        // A password in it is for git alone.
+        let shown = arguments.get("origin_url").and_then(Value::as_str).map(url::redact);
         let state = Named {
-            origin_url: named("origin_url", Value::Null),
+            origin_url: shown.into(),
             branch: named("branch", "main".into()),
             commit: named("commit", "HEAD".into()),
         };
         if arguments.get("commit").is_some_and(|commit| commit == "HEAD") {
             arguments.remove("commit");
         }
-        if let Some(url) = state.origin_url.as_str() {
+        if let Some(url) = arguments.get("origin_url").and_then(Value::as_str) {
             require_reach(dashboard, url)?;
         } else {
             let (branch, commit) = (arguments.remove("branch"), arguments.remove("commit"));

@@ -91,6 +91,7 @@ pub(super) async fn members(body: Body) -> std::result::Result<Map<String, Value
 
 /// Takes apart what a request gives.
 pub(super) fn asked(
+    grammar: &clap::Command,
     route: &'static Route,
     client: String,
     mut given: Map<String, Value>,
@@ -103,10 +104,19 @@ pub(super) fn asked(
     }
     for name in route.own {
         if let Some(value) = given.remove(*name) {
+            if value.is_array() || value.is_object() {
+                let message = format!("cannot take '{name}': wanted one value, found {value}");
+                return Err(Error::new(Code::InvalidValue, message).unchanged());
+            }
             asked.own.insert((*name).to_owned(), value);
         }
     }
-    asked.arguments = given;
+    given.retain(|_, value| !value.is_null());
+    // Before any code of a route sees them: text that holds a list, say, is one from here on.
+    asked.arguments =
+        actions::typed_arguments(grammar, &route.action, &given).map_err(|error| {
+            error.hint("git colony dashboard -h   # docs/dashboard.md lists what each route takes")
+        })?;
     Ok(asked)
 }
 

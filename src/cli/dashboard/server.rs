@@ -1,8 +1,9 @@
 //! The server: what it keeps between requests, and how a route runs its command.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::cli::actions::{self, CommandLine};
@@ -22,11 +23,16 @@ use super::stream::Streams;
 /// How many calls may run or wait.
 pub(super) const MAX_CALLS: usize = 64;
 
+/// How many calls may wait for other repositories.
+pub(super) const MAX_FETCHES: usize = 4;
+
 /// The server.
 pub(super) struct Dashboard {
     pub(super) place: Place,
     pub(super) grammar: clap::Command,
     pub(super) calls: Calls,
+    /// The calls that may still wait for other repositories.
+    pub(super) fetches: Arc<Semaphore>,
     pub(super) logins: Mutex<Logins>,
     pub(super) previews: Mutex<Previews>,
     pub(super) maps: Maps,

@@ -13,10 +13,11 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use serde_json::{Map, Value};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::cli::served::run_action::Answered;
 use crate::model::interrupt::unpoisoned;
-use crate::model::{Code, Result};
+use crate::model::{Code, Error, Result};
 
 use super::answer::{self, Reply};
 use super::files::INDEX;
@@ -24,7 +25,7 @@ use super::guard::{self, Refusal, Target};
 use super::login::Attempt;
 use super::requests::{self, Asked};
 use super::routes::{BASE, By, ROUTES, Route, Shape};
-use super::server::{Dashboard, about_routes};
+use super::server::{Dashboard, MAX_FETCHES, about_routes};
 use super::{colonies, maps, repo_map, shapes, stream};
 
 /// Returns the service of all routes.
@@ -165,19 +166,20 @@ impl Dashboard {
         if is_login {
             return Ok(self.log_in(&given).await);
         }
-        let mut asked = match requests::asked(route, client, given) {
+        let mut asked = match requests::asked(&self.grammar, route, client, given) {
             Ok(asked) => asked,
+            Err(error) => return Ok(reply(error.into())),
+        };
+        let fetches = match self.fetch(route, &asked) {
+            Ok(permit) => permit,
             Err(error) => return Ok(reply(error.into())),
         };
         if self.about.read_only && !route.only_reads() && !asked.dry_run {
             return Err(guard::read_only());
         }
         if matches!(route.by, By::Stream) && stream::is_wanted(&parts.headers) {
-            return Ok(stream::open(
-                &self.streams,
-                &self.place,
-                asked.text("since").map(str::to_owned),
-            ));
+            let since = asked.text("since").map(str::to_owned);
+            return Ok(stream::open(&self, asked.client, since));
         }
         let (call, turn) = match self.calls.begin() {
             Ok(call) if route.only_reads() => (call, None),
@@ -185,9 +187,12 @@ impl Dashboard {
             Err(error) => return Ok(reply(error.into())),
         };
         asked.interrupt = call.interrupt.clone();
+        // The login may have ended while the body came, or while the call waited.
+        self.client(&parts.headers)?;
         let work = tokio::task::spawn_blocking(move || {
             let reply = answered(&self, route, asked);
             drop(turn);
+            drop(fetches);
             reply
         });
         let done = work.await.map_err(|error| {
@@ -196,6 +201,19 @@ impl Dashboard {
         });
         call.end();
         Ok(with_tag(done?, &parts))
+    }
+
+    /// Lets few calls at once wait for the network: a server that never answers holds none of the others up.
+    fn fetch(&self, route: &Route, asked: &Asked) -> Result<Option<OwnedSemaphorePermit>> {
+        let may_fetch = matches!(route.by, By::Code(Shape::Map | Shape::Tree | Shape::MapPreview));
+        if !may_fetch || !asked.arguments.contains_key("origin_url") {
+            return Ok(None);
+        }
+        let permit = Arc::clone(&self.fetches).try_acquire_owned().map_err(|_| {
+            let message = format!("{MAX_FETCHES} calls wait for other repositories, the maximum");
+            Error::new(Code::ServerBusy, message).unchanged()
+        });
+        permit.map(Some)
     }
 
     /// Returns who sent a request.

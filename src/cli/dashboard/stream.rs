@@ -26,6 +26,7 @@ use crate::store::Session;
 
 use super::answer;
 use super::guard::Refusal;
+use super::server::Dashboard;
 
 /// How many events may wait for a client.
 const MAX_WAITING: usize = 256;
@@ -105,8 +106,9 @@ pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     accepts.is_some_and(|accepts| accepts.contains("text/event-stream"))
 }
 
-/// Opens a stream, from the position that the client has.
-pub(super) fn open(streams: &Streams, place: &Place, since: Option<String>) -> Response {
+/// Opens a stream for a client, from the position that it has. It ends with the login of the client.
+pub(super) fn open(dashboard: &Arc<Dashboard>, client: String, since: Option<String>) -> Response {
+    let streams = &dashboard.streams;
     if streams.open.fetch_add(1, Ordering::SeqCst) >= MAX_STREAMS {
         streams.open.fetch_sub(1, Ordering::SeqCst);
         let message = format!("{MAX_STREAMS} streams are open, the maximum");
@@ -120,12 +122,14 @@ pub(super) fn open(streams: &Streams, place: &Place, since: Option<String>) -> R
     // Before the events that the client has missed are looked up: none falls between.
     let live = streams.sender.subscribe();
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    let (own, place) = (streams.clone(), place.clone());
+    let (own, dashboard) = (streams.clone(), Arc::clone(dashboard));
+    let place = dashboard.place.clone();
     tokio::spawn(async move {
         let looked_up =
             tokio::task::spawn_blocking(move || own.missed(&place, since.as_deref())).await;
         let first = looked_up.unwrap_or_else(|_| vec![Message::lost()]);
-        pass_on(first, live, &sender).await;
+        let is_in = || unpoisoned(&dashboard.logins).has(&client);
+        pass_on(first, live, &sender, is_in).await;
         drop(counted);
     });
     let mut response = Response::new(Body::new(Messages(receiver)));
@@ -144,8 +148,13 @@ impl Drop for OpenStream {
     }
 }
 
-/// Passes messages on to one client, until it has gone.
-async fn pass_on(first: Vec<Message>, mut live: Receiver<Message>, client: &mpsc::Sender<Bytes>) {
+/// Passes messages on to one client, until it has gone, or its login has ended.
+async fn pass_on(
+    first: Vec<Message>,
+    mut live: Receiver<Message>,
+    client: &mpsc::Sender<Bytes>,
+    is_in: impl Fn() -> bool,
+) {
     let mut sent = first.iter().rev().find_map(|message| message.position.clone());
     for message in first {
         if client.send(message.to_bytes()).await.is_err() {
@@ -159,6 +168,7 @@ async fn pass_on(first: Vec<Message>, mut live: Receiver<Message>, client: &mpsc
             () = client.closed() => return,
         };
         let message = match next {
+            Ok(_) if !is_in() => Message::end(),
             Ok(message) => message,
             Err(RecvError::Lagged(_)) => Message::lost(),
             Err(RecvError::Closed) => return,

@@ -65,7 +65,9 @@ impl Previews {
 
     /// Takes a preview back: it counts once. Returns `true` if it is of this.
     fn redeem(&mut self, id: &str, subject: &Subject) -> bool {
-        let at = self.0.iter().position(|(known, _)| known == id);
+        // An id that another client tries is not used up.
+        let is_own = |(known, of): &(String, Subject)| known == id && of.client == subject.client;
+        let at = self.0.iter().position(is_own);
         at.and_then(|at| self.0.remove(at)).is_some_and(|(_, known)| known == *subject)
     }
 }

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result, World};
 
+use super::end;
+
 /// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes
 /// to `log`. Ctrl-C in the terminal of the caller does not reach it.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
@@ -18,5 +20,9 @@ pub fn start(world: &World, args: &[impl AsRef<OsStr>], log: Option<File>) -> Re
         .stdout(Stdio::null())
         .stderr(log.map_or_else(Stdio::null, Stdio::from));
     let started = command.process_group(0).spawn();
-    started.map(drop).map_err(|error| Error::io("cannot start a process in the background", error))
+    let child =
+        started.map_err(|error| Error::io("cannot start a process in the background", error))?;
+    // A server that ends, ends what it has started; this is not a part of it.
+    end::spare(child.id());
+    Ok(())
 }

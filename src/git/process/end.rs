@@ -1,18 +1,20 @@
 //! How children end that a command has started: they are asked to, and killed if they do not.
 
+use std::sync::Mutex;
+
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::model::interrupt::Interrupt;
+use crate::model::interrupt::{Interrupt, unpoisoned};
 
 /// Ends the children of a program that was asked to stop, and their children: by SIGTERM, then by
 /// SIGKILL.
 ///
 /// gix, not this gate, starts filters, so on Linux all descendants are looked up.
 pub fn end_children(interrupt: &Interrupt) {
-    let spared = interrupt
-        .spared()
-        .map(|child| [descendants(child), vec![child]].concat())
-        .unwrap_or_default();
+    let outlive = unpoisoned(&SPARED).clone();
+    let roots = outlive.into_iter().chain(interrupt.spared());
+    let spared: Vec<u32> =
+        roots.flat_map(|child| [descendants(child), vec![child]].concat()).collect();
     let living = || {
         let mut living = descendants(std::process::id());
         living.retain(|child| !spared.contains(child));
@@ -21,6 +23,14 @@ pub fn end_children(interrupt: &Interrupt) {
     let mut children = living();
     children.extend(interrupt.children());
     end(interrupt, &children, living);
+}
+
+/// The processes in the background that outlive this one.
+static SPARED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Has a child, and what it starts, outlive this process. Its pid stays its own: nobody waits for it here.
+pub fn spare(child: u32) {
+    unpoisoned(&SPARED).push(child);
 }
 
 /// Ends what one of several commands in this process has started through this gate, and their children.

@@ -1,5 +1,6 @@
 //! The dashboard as a process of its own, asked by raw sockets: no client library mends what a request breaks.
 
+mod attacks;
 mod guard;
 mod life;
 mod login;

@@ -9,10 +9,10 @@ use super::{Server, view};
 use crate::support::Sandbox;
 
 /// An open stream.
-struct Stream(BufReader<TcpStream>);
+pub(super) struct Stream(BufReader<TcpStream>);
 
 impl Stream {
-    fn open(server: &Server, query: &str) -> Stream {
+    pub(super) fn open(server: &Server, query: &str) -> Stream {
         let token = format!("Bearer {}", server.token);
         let headers = [("Authorization", token.as_str()), ("Accept", "text/event-stream")];
         let path = format!("/api/v1/events{query}");
@@ -24,7 +24,7 @@ impl Stream {
     }
 
     /// Returns the data of the next message of a kind.
-    fn next(&mut self, kind: &str) -> Value {
+    pub(super) fn next(&mut self, kind: &str) -> Value {
         let mut is_kind = false;
         loop {
             let mut line = String::new();

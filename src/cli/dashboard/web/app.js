@@ -194,29 +194,17 @@ onLoginRequired(() => {
   change({ who: null, gone: false, dialog: null, loginProblem: store.who ? ENDED : store.loginProblem });
 });
 
-const tabs = new BroadcastChannel('colony');
-tabs.onmessage = ({ data }) => {
-  if (data?.ask && store.who) tabs.postMessage({ who: store.who });
-  if (data?.who && !store.who) enter(data.who);
-};
-
-/** Waits a moment for another tab that is logged in. */
-function askOtherTabs() {
-  tabs.postMessage({ ask: true });
-  return new Promise((resolve) => setTimeout(resolve, 300));
-}
-
+// A tab gives its token to no other: a page that another program served at this port may still be open.
 async function start() {
   const code = location.hash.slice(1);
   // The code must not stay in the address: it would be in the history and in copied links.
-  if (code) history.replaceState(null, '', location.pathname + location.search);
+  if (code) history.replaceState(null, '', location.pathname.replace(/^\/+/, '/') + location.search);
   store.route = current();
   catchLinks();
   document.addEventListener('keydown', onKey);
   if (code) await login(code).then(enter, (error) => change({ loginProblem: error }));
   const known = remembered();
   if (!store.who && known) await enter(known).catch(() => {});
-  if (!store.who) await askOtherTabs();
   begin(App);
   arrive();
   follow();
