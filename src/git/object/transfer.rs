@@ -103,11 +103,16 @@ fn new_commits(
     whole: &Whole<'_>,
 ) -> Result<HashSet<gix::ObjectId>> {
     let tips = from.commits(tips);
-    let near = walk(from, &tips, from.commits(&whole.near), FEW + 1)?;
+    // A ref of the other store may name a commit that is here without those below it. Then all of the tips are compared.
+    let above = |known: &[Oid], limit| {
+        walk(from, &tips, from.commits(known), limit)
+            .or_else(|_| walk(from, &tips, Vec::new(), usize::MAX))
+    };
+    let near = above(&whole.near, FEW + 1)?;
     if near.len() <= FEW {
         return Ok(near);
     }
-    walk(from, &tips, from.commits(&(whole.all)()?), usize::MAX)
+    above(&(whole.all)()?, usize::MAX)
 }
 
 fn walk(

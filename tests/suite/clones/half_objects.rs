@@ -102,6 +102,30 @@ fn half_a_history_in_a_hub_or_a_checkout_is_completed() {
 }
 
 #[test]
+fn a_tip_of_the_hub_that_is_here_without_its_history_stops_nothing() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let store = hub(&desk);
+    let place = desk.outside().join("remote");
+    desk.git(&["clone", "-q", desk.root.to_str().unwrap(), place.to_str().unwrap()]);
+    let remote = desk.at(place.clone());
+    let new = commits(&remote, 0);
+    let branch = "+refs/heads/main:refs/remotes/origin/main";
+    desk.git(&["-C", store.to_str().unwrap(), "fetch", "-q", place.to_str().unwrap(), branch]);
+    let tip = remote.git(&["rev-parse", "HEAD"]);
+    let is_tip = |path: &&PathBuf| path.ends_with(Path::new(&tip[..2]).join(tip[2..].trim()));
+    let only: Vec<_> = new.iter().filter(is_tip).cloned().collect();
+    assert_eq!(only.len(), 1);
+    leave_some(&only, &desk.path(".git/objects"), u64::MAX);
+    desk.write("a.txt", "new\n");
+    assert_eq!(desk.json(&["checkpoint", "-m", "published"])["ok"], true);
+    let head = desk.git(&["rev-parse", "HEAD"]);
+    let refs = ["-C", store.to_str().unwrap(), "for-each-ref", "--format=%(objectname)"];
+    assert!(desk.git(&refs).contains(&head));
+    assert_whole(&desk, &store);
+}
+
+#[test]
 fn a_hub_of_a_checkout_with_half_a_history_is_whole() {
     for (round, bits) in (0..).zip(PATTERNS) {
         let desk = Sandbox::new();
