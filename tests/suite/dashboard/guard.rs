@@ -126,17 +126,18 @@ fn broken_and_oversized_requests_end_their_connection() {
 }
 
 #[test]
-fn a_thousand_connections_are_bounded() {
+fn more_connections_than_fit_are_refused() {
     let sandbox = Sandbox::new();
     let server = Server::start(&view(&sandbox), &[]);
     let idle: Vec<_> = (0..64).map(|_| server.connect()).collect();
     let mut refused = 0;
-    for _ in 64..1000 {
+    // Few enough that the first ones are not closed for being idle, also on a slow machine.
+    for _ in 64..264 {
         let mut answer = String::new();
         server.connect().read_to_string(&mut answer).ok();
         refused += usize::from(answer.starts_with("HTTP/1.1 503 "));
     }
-    assert!(refused > 900, "{refused}");
+    assert!(refused > 150, "{refused}");
     drop(idle);
     crate::support::eventually("a free connection", || {
         server.ask("GET", "/watches", None).status == 200

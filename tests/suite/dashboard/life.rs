@@ -51,13 +51,13 @@ fn no_file_has_the_token() {
 }
 
 #[test]
-fn a_server_at_rest_is_small_and_idle() {
+fn a_server_at_rest_is_small() {
     let sandbox = Sandbox::new();
     let server = Server::start(&view(&sandbox), &[]);
     server.get("/fleet");
     let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-    // A debug build is larger than the one that is installed.
-    assert!(kilobytes < 64 * 1024, "{kilobytes} kB");
+    // Without the pages of the program itself: those of a debug build are many, and shared.
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let kilobytes: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 30 * 1024, "{kilobytes} kB");
 }
