@@ -102,7 +102,7 @@ fn half_a_history_in_a_hub_or_a_checkout_is_completed() {
 }
 
 #[test]
-fn a_tip_of_the_hub_that_is_here_without_its_history_stops_nothing() {
+fn a_tip_of_the_hub_without_its_history_here_stops_nothing() {
     let desk = Sandbox::new();
     agent(&desk, "ada");
     let store = hub(&desk);
