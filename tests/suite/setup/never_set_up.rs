@@ -163,7 +163,9 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
 fn the_list_of_commands_is_that_of_the_help() {
     let all = Sandbox::new().colony(&["help", "--all"]);
     let named = all.lines().filter_map(|line| line.strip_prefix("  "));
-    for name in named.filter_map(|line| line.split(' ').next()) {
+    // It serves until a signal comes; its own tests start it in repositories that were never set up.
+    let ends = |name: &&str| *name != "dashboard";
+    for name in named.filter_map(|line| line.split(' ').next()).filter(ends) {
         let is_run = |command: &&&[&str]| command[0] == name;
         assert!(COMMANDS.iter().any(|command| is_run(&command)), "{name}");
     }
