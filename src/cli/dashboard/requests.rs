@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::Query;
 use axum::http::{StatusCode, Uri};
 use serde_json::{Map, Value, json};
@@ -72,6 +72,25 @@ fn flag(value: Option<&Value>, name: &str) -> Result<Option<bool>> {
             Err(Error::new(Code::InvalidValue, message).unchanged())
         }
     }
+}
+
+/// Refuses arguments in a place that is not read: a `dry_run` that is overlooked would be a change.
+pub(super) fn require_one_place(
+    has_body: bool,
+    uri: &Uri,
+    body: &Body,
+) -> std::result::Result<(), Refusal> {
+    let message = match has_body {
+        true if uri.query().is_some_and(|query| !query.is_empty()) => {
+            "the arguments of POST and PUT are members of the body, and there is a query"
+        }
+        false if !body.is_end_stream() => {
+            "the arguments of GET and DELETE are in the query, and there is a body"
+        }
+        _ => return Ok(()),
+    };
+    let status = StatusCode::UNPROCESSABLE_ENTITY;
+    Err(Refusal::new(status, Code::RequestRefused, message.to_owned()))
 }
 
 /// Reads a body.

@@ -154,6 +154,7 @@ impl Dashboard {
         let is_login = matches!(route.by, By::Login);
         let client = if is_login { String::new() } else { self.client(&parts.headers)? };
         let has_body = matches!(parts.method, Method::POST | Method::PUT);
+        requests::require_one_place(has_body, &parts.uri, &body)?;
         let mut given = if has_body {
             guard::require_json(&parts.headers)?;
             requests::members(body).await?

@@ -1,6 +1,7 @@
 //! The dashboard as a process of its own, asked by raw sockets: no client library mends what a request breaks.
 
 mod attacks;
+mod changes;
 mod guard;
 mod life;
 mod login;
@@ -10,7 +11,7 @@ mod stream;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -57,7 +58,11 @@ fn view(sandbox: &Sandbox) -> View {
 impl Server {
     /// Starts one without a login.
     fn waiting(view: &View, options: &[&str]) -> Server {
-        let mut program = view.program();
+        Server::by(view.program(), options)
+    }
+
+    /// Starts one by a program that takes the command line.
+    fn by(mut program: Command, options: &[&str]) -> Server {
         program.arg("dashboard").args(options);
         let piped = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().unwrap();
@@ -67,11 +72,15 @@ impl Server {
     }
 
     fn start(view: &View, options: &[&str]) -> Server {
-        let mut server = Server::waiting(view, options);
-        let (port, code) = server.next_link();
-        server.port = port;
-        server.token = server.log_in(&code).json()["token"].as_str().unwrap().to_owned();
-        server
+        Server::waiting(view, options).logged_in().0
+    }
+
+    /// Takes the link; returns its code, too.
+    fn logged_in(mut self) -> (Server, String) {
+        let (port, code) = self.next_link();
+        self.port = port;
+        self.token = self.log_in(&code).json()["token"].as_str().unwrap().to_owned();
+        (self, code)
     }
 
     /// Reads a link; returns its port and its code.
@@ -154,7 +163,7 @@ impl Server {
 
     fn end(&mut self, signal: &str) -> Option<i32> {
         let number = self.child.id().to_string();
-        let sent = std::process::Command::new("kill").args([signal, &number]).status();
+        let sent = Command::new("kill").args([signal, &number]).status();
         assert!(sent.unwrap().success());
         end_of(&mut self.child).code()
     }

@@ -1,70 +1,205 @@
 //! Every answer of the page is an answer of `--json`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{Server, view};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 /// Returns an answer without the notes, which are beside it on a command line.
-fn without_notes(mut answer: Value) -> Value {
+pub(super) fn without_notes(mut answer: Value) -> Value {
     answer.as_object_mut().unwrap().remove("notes");
     answer
+}
+
+/// Each route whose answer is the report of one command, and that command. Names in braces are filled in.
+pub(super) const SAME: [(&str, &str); 23] = [
+    ("/sessions", "session list"),
+    ("/vcm/pages", "pages --limit 20000"),
+    ("/vcm/stats", "pages stats"),
+    ("/vcm/working-set", "pages resident"),
+    ("/vcm/graph", "pages graph --max-nodes 5000"),
+    ("/vcm/pages/{page}", "pages show --neighbours {page}"),
+    ("/knowledge", "knowledge"),
+    ("/watches", "watches"),
+    ("/events?limit=3", "events --all --limit 3"),
+    ("/fleet", "fleet"),
+    ("/agents", "agents"),
+    ("/agents/ada/log", "log ada"),
+    ("/diff", "diff"),
+    ("/diff?patch=true&path=src", "diff --patch -- src"),
+    ("/diff?a=HEAD~1&b=ada", "diff HEAD~1...ada"),
+    ("/diff?a=HEAD~1&b=ada&since_left=false", "diff HEAD~1 ada"),
+    ("/checkpoints", "checkpoints"),
+    ("/ops", "ops --limit 200"),
+    ("/ops/{op}", "ops show {op}"),
+    ("/search?q=header", "search --limit 20 header"),
+    ("/context?q=header", "context --budget 4096 header"),
+    ("/context/stats", "context stats"),
+    ("/decisions", "decisions"),
+];
+
+/// Each route that adds to a report or gives it another shape: its command, what it adds, and what it leaves out or
+/// names in another way.
+pub(super) const SHAPED: [(&str, &str, &[&str], &[&str]); 7] = [
+    (
+        "/state",
+        "status",
+        &[
+            "agent",
+            "branch",
+            "default_branch",
+            "origin_url",
+            "read_only",
+            "repository",
+            "repository_id",
+            "root",
+            "sessions_open",
+            "version",
+        ],
+        &[],
+    ),
+    ("/colonies", "colony list", &["colonies", "count"], &["colonies", "count"]),
+    (
+        "/colonies/rocket/design-monorepo",
+        "colony show rocket",
+        &["branch", "commit"],
+        &["branch", "commit", "message", "name"],
+    ),
+    (
+        "/repo-map",
+        "map show",
+        &[
+            "branch",
+            "commit",
+            "knowledge_routing",
+            "origin_url",
+            "raw_yaml",
+            "resolved_commit",
+            "sources",
+        ],
+        &["commit", "parsed", "raw"],
+    ),
+    (
+        "/repo-map/tree",
+        "map tree --max-nodes 5000 --max-depth 8",
+        &["branch", "commit", "origin_url", "resolved_commit"],
+        &["commit"],
+    ),
+    ("/vcm/scopes", "scopes", &["mappings"], &["mappings"]),
+    (
+        "POST /repo-map/preview",
+        "map preview",
+        &["branch", "commit", "origin_url", "resolved_commit", "sources"],
+        &["commit", "rows"],
+    ),
+];
+
+/// Runs a command with `--json`.
+pub(super) fn reported(view: &View, words: &str) -> Value {
+    let words: Vec<_> = words.split(' ').collect();
+    // Options come before what follows '--'.
+    let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+    let mut program = view.program();
+    let output = program.args(&words[..at]).arg("--json").args(&words[at..]).output().unwrap();
+    let report = serde_json::from_slice(&output.stdout);
+    report.unwrap_or_else(|error| panic!("{words:?}: {error}: {output:?}"))
+}
+
+/// A repository with pages, an agent, a state and an uncommitted change.
+fn used(sandbox: &Sandbox) -> View {
+    sandbox.write("src/a.rs", "/// Reads a header.\nfn header() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "second"]);
+    let view = view(sandbox);
+    view.colony(&["map"]);
+    view.colony(&["checkpoint", "-m", "one"]);
+    view.colony(&["agents", "new", "ada"]);
+    view.colony(&["colony", "set", "rocket", "https://example.org/r.git"]);
+    // The first search makes the index.
+    view.colony(&["search", "header"]);
+    sandbox.write("src/a.rs", "fn header() {}\n");
+    view
 }
 
 #[test]
 fn a_route_answers_as_its_command() {
     let sandbox = Sandbox::new();
-    sandbox.write("src/a.rs", "/// Reads a header.\nfn header() {}\n");
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-qm", "second"]);
-    let view = view(&sandbox);
-    view.colony(&["map"]);
-    view.colony(&["checkpoint", "-m", "one"]);
-    view.colony(&["agents", "new", "ada"]);
-    // The first search makes the index.
-    view.colony(&["search", "header"]);
-    sandbox.write("src/a.rs", "fn header() {}\n");
+    let view = used(&sandbox);
     let server = Server::start(&view, &[]);
     let ops = server.get("/ops");
     let newest = ops["ops"].as_array().unwrap().last().unwrap()["op"].as_str().unwrap().to_owned();
     let pages = server.get("/vcm/pages");
     let page = pages["pages"][0]["page_id"].as_str().unwrap().to_owned();
-    for (path, words) in [
-        ("/sessions", "session list".to_owned()),
-        ("/vcm/pages", "pages --limit 20000".to_owned()),
-        ("/vcm/stats", "pages stats".to_owned()),
-        ("/vcm/working-set", "pages resident".to_owned()),
-        ("/vcm/graph", "pages graph --max-nodes 5000".to_owned()),
-        (&*format!("/vcm/pages/{page}"), format!("pages show --neighbours {page}")),
-        ("/knowledge", "knowledge".to_owned()),
-        ("/watches", "watches".to_owned()),
-        ("/events?limit=3", "events --all --limit 3".to_owned()),
-        ("/fleet", "fleet".to_owned()),
-        ("/agents", "agents".to_owned()),
-        ("/agents/ada/log", "log ada".to_owned()),
-        ("/diff", "diff".to_owned()),
-        ("/diff?patch=true&path=src", "diff --patch -- src".to_owned()),
-        ("/diff?a=HEAD~1&b=ada", "diff HEAD~1...ada".to_owned()),
-        ("/diff?a=HEAD~1&b=ada&since_left=false", "diff HEAD~1 ada".to_owned()),
-        ("/checkpoints", "checkpoints".to_owned()),
-        ("/ops", "ops --limit 200".to_owned()),
-        (&*format!("/ops/{newest}"), format!("ops show {newest}")),
-        ("/search?q=header", "search --limit 20 header".to_owned()),
-        ("/context?q=header", "context --budget 4096 header".to_owned()),
-        ("/context/stats", "context stats".to_owned()),
-        ("/decisions", "decisions".to_owned()),
-    ] {
-        let words: Vec<_> = words.split(' ').chain(["--json"]).collect();
-        // Options come before what follows '--'.
-        let (options, rest): (Vec<_>, Vec<_>) = match words.iter().position(|word| *word == "--") {
-            Some(at) => (words[..at].to_vec(), words[at..words.len() - 1].to_vec()),
-            None => (words.clone(), Vec::new()),
-        };
-        let json = (!options.contains(&"--json")).then_some("--json");
-        let output = view.program().args(options).args(json).args(rest).output().unwrap();
-        let wanted: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(without_notes(server.get(path)), wanted, "{path}");
+    let fill = |text: &str| text.replace("{page}", &page).replace("{op}", &newest);
+    for (path, words) in SAME {
+        let answered = without_notes(server.get(&fill(path)));
+        assert_eq!(answered, reported(&view, &fill(words)), "{path}");
     }
+}
+
+#[test]
+fn a_route_of_another_shape_says_what_its_command_does() {
+    let sandbox = Sandbox::new();
+    let view = used(&sandbox);
+    let server = Server::start(&view, &[]);
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    for (path, words, adds, changes) in SHAPED {
+        let answered = match path.strip_prefix("POST ") {
+            Some(path) => server.post(path, &json!({})).json(),
+            None => server.get(path),
+        };
+        let answered = without_notes(answered);
+        let report = reported(&view, words);
+        let all = names(&report);
+        let mut wanted: BTreeSet<_> =
+            all.iter().filter(|name| !changes.contains(&name.as_str())).cloned().collect();
+        for name in &wanted {
+            assert_eq!(answered[name], report[name], "{name} of {path}");
+        }
+        wanted.extend(adds.iter().map(|name| (*name).to_owned()));
+        assert_eq!(names(&answered), wanted, "{path}");
+    }
+}
+
+#[test]
+fn every_route_is_held_against_its_command() {
+    // Logins have no command; operations are answered before theirs ends.
+    let elsewhere = ["/login", "/operations", "/vcm/map"];
+    let table = include_str!("../../../docs/dashboard.md");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let routes: Vec<_> = rows
+        .filter_map(|(route, _)| route.split_once(' '))
+        .filter(|(_, pattern)| pattern.starts_with('/'))
+        .collect();
+    assert!(routes.len() > 50, "{routes:?}");
+    let same = SAME.iter().map(|(path, _)| ("GET", *path));
+    let shaped = SHAPED
+        .iter()
+        .map(|(path, ..)| path.strip_prefix("POST ").map_or(("GET", *path), |path| ("POST", path)));
+    let held: Vec<_> = same
+        .chain(shaped)
+        .chain(super::changes::CHANGES.iter().map(|(method, path, ..)| (*method, *path)))
+        .collect();
+    let is_like = |pattern: &str, path: &str| {
+        let path = path.split('?').next().unwrap_or(path);
+        let (parts, wanted): (Vec<_>, Vec<_>) =
+            (path.split('/').collect(), pattern.split('/').collect());
+        parts.len() == wanted.len()
+            && parts
+                .iter()
+                .zip(&wanted)
+                .all(|(part, wanted)| wanted.starts_with('{') || part == wanted)
+    };
+    let missing: Vec<_> = routes
+        .iter()
+        .filter(|(_, pattern)| !elsewhere.iter().any(|start| pattern.starts_with(start)))
+        .filter(|(method, pattern)| {
+            !held.iter().any(|(own, path)| own == method && is_like(pattern, path))
+        })
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
