@@ -17,12 +17,12 @@ use crate::ui::text;
 pub(super) const MAPPED_WORKTREE: Takes =
     same("worktree").told("Files of the working tree, as it is mapped");
 
-/// Find the passages of mapped files that a query is about
+/// Find the passages of files that a query is about
 ///
 /// Passages of about 30 lines are ranked by the words of the query that they, their file and its path contain; a rare
 /// word counts more than a frequent one, and a definition or heading more than a use. Names are found by their parts:
 /// 'merge base' finds 'mergeBase'. The query is data: no character has a meaning, but a phrase in quotation
-/// marks is preferred. The first search makes an index; 'map' and each search keep it up to date.
+/// marks is preferred. Files that are not mapped, or have changed, are mapped for it; nothing is recorded.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Words, or a phrase in quotation marks

@@ -6,7 +6,6 @@ use super::postings::{Postings, WordBytes};
 use super::ranked::{Ranked, lower_repeated, order};
 use super::ranking::{Tuning, rarity};
 use super::view::View;
-use super::words;
 
 /// The minimum length of a word that may be a name, in bytes.
 const MIN_NAME: usize = 4;
@@ -22,8 +21,7 @@ pub fn rank<E>(
     mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
 ) -> Result<Vec<Ranked>, E> {
     let mut shares = Vec::new();
-    let names = words.iter().filter(|word| word.len() >= MIN_NAME);
-    for name in names.filter(|name| !words::is_stop_word(name)) {
+    for name in words.iter().filter(|word| word.len() >= MIN_NAME) {
         let (count, defining) = defining(view, &find(name)?);
         if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
             let score = rarity(view.passage_count(), count);

@@ -1,6 +1,7 @@
 //! Search: texts as passages of words, and passages ranked for a query. Pure but for the index that it reads.
 
 pub mod definitions;
+pub mod history;
 mod numbers;
 pub mod passages;
 pub mod postings;
@@ -11,4 +12,4 @@ pub mod view;
 pub mod words;
 
 /// Changes whenever the same text might be indexed differently; part of the key of each document.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

@@ -14,6 +14,9 @@ use super::{passages, words};
 /// Begins the words of paths. No word of a text begins so.
 pub const PATH_MARK: char = '/';
 
+/// Begins the whole path of a document, which is a word of it.
+pub const WHOLE_PATH_MARK: char = '=';
+
 /// A passage of a document, as the index has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedPassage {
@@ -97,6 +100,9 @@ impl Segment {
             let word = format!("{PATH_MARK}{word}");
             *counts.entry(word.into_boxed_str()).or_default() += 2;
         });
+        if only.is_none() && !name.is_empty() {
+            counts.insert(format!("{WHOLE_PATH_MARK}{name}").into_boxed_str(), 2);
+        }
         self.flush(0);
         self.documents += 1;
         indexed

@@ -53,11 +53,11 @@ impl Query {
             let is_phrase = index % 2 == 1 && index + 1 < parts.len();
             if is_phrase && !part.trim().is_empty() {
                 query.phrases.push(plain(part));
-                all.extend(words::of(part));
+                add_words(part, &mut all);
             } else if syntax == Syntax::Expression {
                 query.add_terms(part, &mut all);
             } else {
-                all.extend(words::of(part));
+                add_words(part, &mut all);
             }
         }
         query.words = counted(all);
@@ -65,17 +65,16 @@ impl Query {
     }
 
     /// Adds the terms of an expression.
-    fn add_terms(&mut self, text: &str, all: &mut Vec<String>) {
+    fn add_terms(&mut self, text: &str, all: &mut Vec<(String, bool)>) {
         for term in text.split_whitespace() {
             if let Some(excluded) = term.strip_prefix('-') {
                 self.excluded.extend(words::of(excluded));
                 continue;
             }
-            let found = words::of(term);
             if term.starts_with('+') {
-                self.required.extend(found.iter().cloned());
+                self.required.extend(words::of(term));
             }
-            all.extend(found);
+            add_words(term, all);
         }
     }
 }
@@ -86,13 +85,18 @@ pub fn plain(text: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
+/// Adds the words of a text, each with whether it is a stop word.
+fn add_words(text: &str, all: &mut Vec<(String, bool)>) {
+    words::each_word(text, |word| all.push((word.stem.to_owned(), word.is_stop_word())));
+}
+
 /// Counts words; stop words only if there are no others.
-fn counted(all: Vec<String>) -> Vec<QueryWord> {
-    let only_stop_words = all.iter().all(|word| words::is_stop_word(word));
+fn counted(all: Vec<(String, bool)>) -> Vec<QueryWord> {
+    let only_stop_words = all.iter().all(|(_, is_stop_word)| *is_stop_word);
     let mut found: Vec<QueryWord> = Vec::new();
-    for word in all {
+    for (word, is_stop_word) in all {
         let is_full = found.len() == MAX_WORDS;
-        if words::is_stop_word(&word) && !only_stop_words {
+        if is_stop_word && !only_stop_words {
             continue;
         }
         match found.iter_mut().find(|it| it.word == word) {
@@ -134,6 +138,10 @@ mod tests {
         assert_eq!(
             words_of(&Query::parse("how does the merge work", Syntax::Data)),
             ["merg", "work"]
+        );
+        assert_eq!(
+            words_of(&Query::parse("search git notes", Syntax::Data)),
+            ["search", "git", "not"]
         );
         assert_eq!(
             words_of(&Query::parse("to be or not to be", Syntax::Data)),

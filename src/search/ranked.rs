@@ -74,7 +74,7 @@ pub(super) fn lower_repeated(factor: f32, ranked: &mut [Ranked]) {
 
 /// The better one first; equal ones are in the order of the view.
 #[inline]
-pub(super) fn order(one: &Ranked, other: &Ranked) -> Ordering {
+pub fn order(one: &Ranked, other: &Ranked) -> Ordering {
     let by_score = other.score.total_cmp(&one.score);
     by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
 }

@@ -6,29 +6,58 @@
 /// A longer word, in bytes, is data: a digest, or an encoded file.
 const MAX_WORD: usize = 64;
 
-/// Words that nearly every text has, as the index has them: they say nothing of the subject of a question.
+/// Words that nearly every text has: they say nothing of the subject of a question.
 const STOP_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "doe", "for", "from",
-    "has", "hav", "how", "if", "in", "into", "is", "it", "not", "of", "on", "or", "so", "that",
-    "the", "their", "then", "ther", "thes", "they", "this", "to", "was", "what", "when", "wher",
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from",
+    "has", "have", "how", "if", "in", "into", "is", "it", "not", "of", "on", "or", "so", "that",
+    "the", "their", "then", "there", "these", "they", "this", "to", "was", "what", "when", "where",
     "which", "who", "why", "will", "with",
 ];
 
-/// Returns `true` for a word that is ignored in a query with other words.
-pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+/// What joins the parts of a compound, as in `gix-hash` and `core.autocrlf`.
+const JOINERS: [char; 2] = ['-', '.'];
+
+/// A word of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'a> {
+    /// The word in lower case, with its ending.
+    whole: &'a str,
+    /// The word, as the index has it.
+    pub stem: &'a str,
 }
 
-/// Passes each word of a text to `each`, in order.
+impl Word<'_> {
+    /// Returns `true` for a word that is ignored in a query with other words. Its ending counts: `note` is not `not`.
+    pub fn is_stop_word(&self) -> bool {
+        STOP_WORDS.binary_search(&self.whole).is_ok()
+    }
+}
+
+/// Passes each word of a text to `each`, in order, as the index has it.
 pub fn each(text: &str, mut each: impl FnMut(&str)) {
+    each_word(text, |word| each(word.stem));
+}
+
+/// Passes each word of a text to `each`, in order. A compound comes after its last part.
+pub fn each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
     let mut words = Words::default();
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    for run in text.split(|c| !is_part(c)) {
-        if !run.is_empty() && run.len() <= MAX_WORD {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        if run.is_empty() {
+            words.compound.clear();
+        } else if run.len() <= MAX_WORD {
             words.identifier(run, &mut each);
-        } else if run.len() > MAX_WORD && run.chars().any(is_unspaced) {
+        } else if run.chars().any(is_unspaced) {
             words.pairs(run, &mut each);
         }
+        let mut next = after.chars();
+        let joins = next.next().is_some_and(|c| JOINERS.contains(&c))
+            && next.next().is_some_and(char::is_alphanumeric);
+        words.join(run, joins && !run.is_empty(), &mut each);
+        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
     }
 }
 
@@ -44,11 +73,13 @@ pub fn of(text: &str) -> Vec<String> {
 struct Words {
     part: String,
     whole: String,
+    /// The parts of a compound so far.
+    compound: String,
 }
 
 impl Words {
     /// Splits an identifier at underscores, digits and changes of case; several parts are also one word.
-    fn identifier(&mut self, run: &str, each: &mut impl FnMut(&str)) {
+    fn identifier(&mut self, run: &str, each: &mut impl FnMut(Word<'_>)) {
         if run.chars().any(is_unspaced) {
             self.pairs(run, each);
             return;
@@ -63,20 +94,35 @@ impl Words {
             self.part.extend(part.chars().flat_map(char::to_lowercase));
             self.whole.push_str(&self.part);
             parts += 1;
-            each(stem(&mut self.part));
+            each(Word { whole: &self.part, stem: stem(&self.part) });
         }
         if parts > 1 {
-            each(&self.whole);
+            each(Word { whole: &self.whole, stem: &self.whole });
         }
     }
 
-    fn pairs(&mut self, run: &str, each: &mut impl FnMut(&str)) {
+    /// Adds a run to the compound; one that ends with it is a word.
+    fn join(&mut self, run: &str, goes_on: bool, each: &mut impl FnMut(Word<'_>)) {
+        if !goes_on && self.compound.is_empty() {
+            return;
+        }
+        let letters = run.chars().filter(|c| *c != '_').flat_map(char::to_lowercase);
+        self.compound.extend(letters);
+        if !goes_on {
+            if self.compound.len() <= MAX_WORD {
+                each(Word { whole: &self.compound, stem: &self.compound });
+            }
+            self.compound.clear();
+        }
+    }
+
+    fn pairs(&mut self, run: &str, each: &mut impl FnMut(Word<'_>)) {
         let mut before = None;
         let mut pair = |one: char, other: char, part: &mut String| {
             part.clear();
             part.push(one);
             part.push(other);
-            each(part);
+            each(Word { whole: part, stem: part });
         };
         for c in run.chars().filter(|&c| c != '_') {
             if let Some(before) = before {
@@ -85,7 +131,7 @@ impl Words {
             before = Some(c);
         }
         if run.chars().count() == 1 {
-            each(run);
+            each(Word { whole: run, stem: run });
         }
     }
 }
@@ -113,12 +159,9 @@ fn part_length(text: &str) -> usize {
 }
 
 /// Removes a common English ending, so that `merges`, `merged` and `merging` are one word.
-fn stem(word: &mut String) -> &str {
-    if word.is_ascii() {
-        let length = stem_length(word.as_bytes());
-        word.truncate(length);
-    }
-    word
+fn stem(word: &str) -> &str {
+    let length = if word.is_ascii() { stem_length(word.as_bytes()) } else { word.len() };
+    word.get(..length).unwrap_or(word)
 }
 
 fn stem_length(word: &[u8]) -> usize {
@@ -164,7 +207,7 @@ mod tests {
             assert_eq!(of(name), ["merg", "bas", "mergebase"], "{name}");
         }
         assert_eq!(of("HTTPServer2"), ["http", "server", "2", "httpserver2"]);
-        assert_eq!(of("x-y.z"), ["x", "y", "z"]);
+        assert_eq!(of("x - y. z"), ["x", "y", "z"]);
     }
 
     #[test]
@@ -202,11 +245,22 @@ mod tests {
     }
 
     #[test]
-    fn stop_words_are_sorted_for_the_look_up() {
+    fn a_compound_is_a_word_beside_its_parts() {
+        assert_eq!(of("gix-hash"), ["gix", "hash", "gixhash"]);
+        assert_eq!(of("core.auto_crlf."), ["cor", "auto", "crlf", "autocrlf", "coreautocrlf"]);
+        assert_eq!(of("a--b c.-d e-"), ["a", "b", "c", "d", "e"]);
+        assert_eq!(of("to-do and x"), ["to", "do", "todo", "and", "x"]);
+    }
+
+    #[test]
+    fn a_stop_word_is_compared_with_its_ending() {
         assert!(STOP_WORDS.is_sorted());
-        for word in ["does", "has", "these", "was", "where"] {
-            assert!(is_stop_word(&of(word)[0]), "{word}");
-        }
-        assert!(is_stop_word("the") && !is_stop_word("merge"));
+        let mut stop_words = Vec::new();
+        each_word("does note notes not off of theirs their the", |word| {
+            if word.is_stop_word() {
+                stop_words.push(word.whole.to_owned());
+            }
+        });
+        assert_eq!(stop_words, ["does", "not", "of", "their", "the"]);
     }
 }

@@ -87,7 +87,11 @@ fn status(answered: &Answered) -> StatusCode {
 
 /// Returns an answer of JSON, which no cache keeps.
 pub(super) fn json(status: StatusCode, object: Map<String, Value>) -> Response {
-    let text = Value::Object(object).to_string();
+    of_text(status, Value::Object(object).to_string())
+}
+
+/// Returns an answer of text that is JSON, which no cache keeps.
+pub(super) fn of_text(status: StatusCode, text: String) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     let headers = response.headers_mut();

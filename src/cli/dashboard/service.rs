@@ -260,14 +260,15 @@ fn with_tag(reply: Reply, parts: &Parts) -> Response {
     if !is_read || reply.status != StatusCode::OK {
         return answer::json(reply.status, reply.object);
     }
-    let digest = blake3::hash(Value::Object(reply.object.clone()).to_string().as_bytes());
+    let text = Value::Object(reply.object).to_string();
+    let digest = blake3::hash(text.as_bytes());
     let tag = format!("\"{}\"", digest.to_hex().get(..32).unwrap_or_default());
     let is_known = parts.headers.get(IF_NONE_MATCH).is_some_and(|known| known == tag.as_str());
-    let mut response = answer::json(reply.status, reply.object);
-    if is_known {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        *response.body_mut() = Body::empty();
-    }
+    let mut response = if is_known {
+        answer::of_text(StatusCode::NOT_MODIFIED, String::new())
+    } else {
+        answer::of_text(StatusCode::OK, text)
+    };
     response.headers_mut().extend(HeaderValue::from_str(&tag).ok().map(|tag| (ETAG, tag)));
     response
 }

@@ -102,6 +102,7 @@ fn assemble_trusting(
         budget_tokens: budget,
         count: parts.len(),
         parts,
+        next_files: Vec::new(),
         left_out: assembly.choice.left_out,
         needed_tokens: None,
         indexed: 0,

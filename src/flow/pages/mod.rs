@@ -10,6 +10,7 @@ pub mod unmap;
 mod wanted_scopes;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -177,6 +178,57 @@ pub(super) fn open_wanted(
         is_empty.then(|| NoPages::of(session, &opened.scopes))
     });
     Ok((opened, nothing))
+}
+
+/// Opens the pages that a question is about. What nobody has mapped as it is at HEAD is mapped for it: in the cache, or
+/// in memory where that cannot be used. Nothing is recorded.
+pub(super) fn open_asked(
+    session: &Session,
+    scope: Option<&str>,
+    work: Work,
+) -> Result<(Opened, Option<NoPages>)> {
+    let (opened, nothing) = open_wanted(session, scope, work)?;
+    if work != Work::Committed {
+        return Ok((opened, nothing));
+    }
+    let is_unmapped = matches!(nothing, Some(NoPages::NotMapped | NoPages::NotHere));
+    let changed: BTreeSet<String> =
+        Freshness::of(session).stale(&opened.scopes).into_iter().collect();
+    let has_commit = session.repo.head()?.commit().is_some();
+    if !has_commit || (changed.is_empty() && !(is_unmapped && scope.is_none())) {
+        return Ok((opened, nothing));
+    }
+    let only = (!is_unmapped).then_some(&changed);
+    let Some(now) = open_mapped_now(session, scope, only)? else {
+        return Ok((opened, nothing));
+    };
+    let has_pages = now.scopes.iter().any(|scope| scope.totals.pages > 0);
+    Ok((now, (!has_pages).then_some(NoPages::Empty)))
+}
+
+/// Maps scopes as they are at HEAD, all or only some, and opens them; `None` if some cannot be kept.
+fn open_mapped_now(
+    session: &Session,
+    scope: Option<&str>,
+    only: Option<&BTreeSet<String>>,
+) -> Result<Option<Opened>> {
+    // Where nothing can be written, a worktree without places has none.
+    let places = map::places(session, session.is_dry()).unwrap_or_default();
+    let worktree = map::worktree_name(places.as_ref());
+    let table = match places {
+        Some(_) if session.repo.keeps_objects() => {
+            map_in_memory::kept_table(session, &worktree, only)?
+        }
+        _ if only.is_some() => return Ok(None),
+        _ => map_in_memory::table(session, &worktree)?,
+    };
+    let mut scopes = table.scopes(&worktree).map_err(unusable)?;
+    if only.is_some() {
+        retain_recorded(session, &mut scopes);
+    }
+    let filter = Filter { scope: scope.map(str::to_owned), ..Filter::default() };
+    retain_wanted(session, &mut scopes, &filter)?;
+    Ok(Some(Opened { table, worktree, scopes }))
 }
 
 /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.

@@ -1,26 +1,28 @@
 //! The passages that match a query, the best first, in the documents that are searched.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::SearchedFiles;
 use super::documents::StoredDocument;
+use super::history::History;
 use super::indexing::{IndexKept, Indexer, literature, unusable_index};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{self, Freshness, Opened};
+use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::{IndexedPassage, WordBytes};
+use crate::search::postings::{IndexedPassage, Postings, WHOLE_PATH_MARK, WordBytes};
 use crate::search::query::{self, Query};
-use crate::search::ranked::{Best, Ranked};
+use crate::search::ranked::{self, Best, Ranked};
 use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
-use crate::search::{definitions, words};
+use crate::search::{definitions, history, words};
 use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -56,6 +58,8 @@ pub(super) struct Searched<'a> {
     texts_bytes: Cell<usize>,
     /// The pages of directories, by scope and path.
     pages: RefCell<HashMap<Directory, Rc<[Page]>>>,
+    /// The histories of the scopes, as far as they were asked for.
+    histories: Vec<HistoryOfScopes>,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
@@ -63,6 +67,12 @@ pub(super) struct Searched<'a> {
 
 /// A directory of a scope: the place of the scope in `opened.scopes`, and the path.
 type Directory = (usize, RepoPath);
+
+/// A history, and the scopes whose files it touched, by their places in `opened.scopes`.
+struct HistoryOfScopes {
+    history: History,
+    scopes: Vec<usize>,
+}
 
 /// A passage that matches.
 pub(super) struct Candidate {
@@ -89,7 +99,7 @@ pub(super) fn open<'a>(
             Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
         },
     )?;
-    let (mut opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
+    let (mut opened, nothing) = pages::open_asked(session, files.scope.as_deref(), files.work)?;
     if !files.has_pages() {
         opened.scopes.clear();
     }
@@ -122,6 +132,7 @@ pub(super) fn open<'a>(
         texts: RefCell::default(),
         texts_bytes: Cell::default(),
         pages: RefCell::default(),
+        histories: Vec::new(),
         indexed: indexer.added,
         indexer,
         opened,
@@ -149,7 +160,88 @@ fn views_of(
     Ok(views)
 }
 
+/// Returns the histories of scopes: one for each repository and commit.
+fn histories_of(
+    session: &Session,
+    indexer: &mut Indexer<'_>,
+    scopes: &[ScopeRow],
+    places: &[Reading],
+) -> Result<Vec<HistoryOfScopes>> {
+    let mut of_commits: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (number, scope) in scopes.iter().enumerate() {
+        let commit = Oid::parse(&scope.revision);
+        of_commits.entry(commit.map(|it| (scope.place.as_deref(), it))).or_default().push(number);
+    }
+    let mut histories = Vec::new();
+    for (commit, scopes) in of_commits {
+        let place = scopes.first().and_then(|first| places.get(*first));
+        if let (Some((_, commit)), Some(place)) = (commit, place) {
+            histories.push(HistoryOfScopes {
+                history: History::of(session, indexer, place, commit)?,
+                scopes,
+            });
+        }
+    }
+    Ok(histories)
+}
+
 impl Searched<'_> {
+    /// Reads the histories of the scopes: the next ranking is raised by what commits say of files.
+    pub(super) fn with_histories(mut self) -> Result<Self> {
+        self.histories =
+            histories_of(self.session, &mut self.indexer, &self.opened.scopes, &self.places)?;
+        Ok(self)
+    }
+
+    /// Raises the files that commits about a query touched. The ranked passages are in their order, and so are those
+    /// that are returned.
+    pub(super) fn raised(&self, query: &Query, mut ranked: Vec<Ranked>) -> Result<Vec<Ranked>> {
+        let best = ranked.first().map_or(1.0, |it| it.score);
+        let mut raises = BTreeMap::new();
+        for of_scopes in &self.histories {
+            for (path, weight) in of_scopes.history.weights(&self.indexer, query)? {
+                for position in self.positions_of(&path, &of_scopes.scopes)? {
+                    raises.insert(position, weight * best * history::SHARE);
+                }
+            }
+        }
+        let mut left = raises.clone();
+        let repeated = Tuning::default().repeated;
+        for it in &mut ranked {
+            if let Some(raise) = left.get_mut(&it.document) {
+                it.score += *raise;
+                *raise *= repeated;
+            }
+        }
+        for (document, raise) in raises {
+            // Only its history is about the question: it is shown from its beginning.
+            let it = Ranked { document, passage: 0, score: raise };
+            if left.get(&document) == Some(&raise) && self.matches(query, &it)? {
+                ranked.push(it);
+            }
+        }
+        ranked.sort_by(ranked::order);
+        Ok(ranked)
+    }
+
+    /// Returns the positions of the documents of some scopes with a path.
+    fn positions_of(&self, path: &RepoPath, scopes: &[usize]) -> Result<Vec<usize>> {
+        let places = self.places(&format!("{WHOLE_PATH_MARK}{path}"))?;
+        let mut postings = Postings::of(&places);
+        let mut found = Vec::new();
+        while postings.document != Postings::END {
+            let id = postings.document;
+            let has = |scope: &usize| {
+                self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
+            };
+            if scopes.iter().any(has) {
+                found.extend(self.view.position(id));
+            }
+            postings.next_document();
+        }
+        Ok(found)
+    }
+
     /// Ranks the passages that match. Returns at least the best `wanted`, in their order, and the number of all.
     pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<(Vec<Ranked>, usize)> {
         let find = |word: &str| self.places(word);
@@ -190,9 +282,10 @@ impl Searched<'_> {
             self.session.world.interrupt.check()?;
             let first = Ranked { document, passage: 0, score: 0.0 };
             let text = self.text(&self.candidate(&first)?)?;
-            words::each(&text, |word| {
-                if used.len() < MAX_USED_WORDS && !used.contains(word) {
-                    used.insert(word.to_owned());
+            words::each_word(&text, |word| {
+                let is_new = !word.is_stop_word() && !used.contains(word.stem);
+                if is_new && used.len() < MAX_USED_WORDS {
+                    used.insert(word.stem.to_owned());
                 }
             });
         }

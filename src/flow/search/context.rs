@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::indexing::IndexKept;
-use super::packing::Packing;
+use super::packing::{Fitted, Packing};
 use super::{SearchedFiles, candidates, indexing};
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::residency::PageState;
-use crate::model::{RepoPath, Result};
+use crate::model::{RepoPath, Result, escape};
 use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
@@ -104,6 +104,25 @@ pub struct ContextPart {
     pub tier: Option<Tier>,
 }
 
+/// A file that matches a question, and has no part in the context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NextFile {
+    /// The file, from the root of its repository.
+    pub path: RepoPath,
+    /// Its line that matches best, from 1; null where lines of the text are not lines of the file.
+    pub line: Option<usize>,
+    /// The beginning of that line.
+    pub text: String,
+}
+
+impl NextFile {
+    /// Returns the line of the context that names it.
+    pub(super) fn written(&self) -> String {
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{}{line}: {}\n", escape::line(&self.path.to_string()), self.text)
+    }
+}
+
 /// A context.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextReport {
@@ -117,6 +136,8 @@ pub struct ContextReport {
     pub parts: Vec<ContextPart>,
     /// Their number.
     pub count: usize,
+    /// The next files that match a question, the best first: the end of the text names them.
+    pub next_files: Vec<NextFile>,
     /// The number of passages that match, or were requested, and did not fit.
     pub left_out: usize,
     /// A budget that has space for one passage, if none fits; null if some do.
@@ -163,7 +184,10 @@ fn context_once(
     request: &ContextRequest,
     kept: IndexKept,
 ) -> Result<ContextReport> {
-    let searched = candidates::open(session, &request.files, kept)?;
+    let mut searched = candidates::open(session, &request.files, kept)?;
+    if matches!(request.about, About::Question(_)) {
+        searched = searched.with_histories()?;
+    }
     let resident = resident_pages(session, request.excludes_resident);
     let mut packing = Packing::new(&searched, request.budget, resident);
     match &request.about {
@@ -171,7 +195,7 @@ fn context_once(
         About::Paths(paths) => packing.pack_paths(paths)?,
         About::All => packing.pack_all()?,
     }
-    let (text, parts) = packing.fitted()?;
+    let Fitted { text, parts, next } = packing.fitted()?;
     let left_out = packing.left_out;
     Ok(ContextReport {
         used_tokens: Tokenizer::default().count(&text),
@@ -180,6 +204,7 @@ fn context_once(
         count: parts.len(),
         needed_tokens: packing.needed.filter(|_| parts.is_empty()),
         parts,
+        next_files: next,
         left_out,
         indexed: searched.indexed,
         stale: !searched.stale_scopes.is_empty(),

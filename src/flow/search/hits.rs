@@ -1,15 +1,17 @@
 //! A candidate as a hit: the line that matches best, its section, its page.
 
 use super::candidates::{Candidate, Searched};
+use super::context::NextFile;
 use super::documents::DocumentKind;
 use super::known_documents::JoinedChunks;
 use super::{Hit, HitSource, section_names};
 use crate::knowledge::record::source_uri;
 use crate::model::RepoPath;
-use crate::model::Result;
+use crate::model::{Result, escape};
 use crate::page::pages::PageId;
 use crate::search::passages::{PAGE_BREAK, is_heading};
 use crate::search::query::Query;
+use crate::search::ranked::Ranked;
 use crate::search::words;
 use crate::source::record::RecordKind;
 
@@ -18,6 +20,9 @@ const MAX_LINES: usize = 3;
 
 /// The maximum length of a line of a snippet, in characters.
 const MAX_LENGTH: usize = 160;
+
+/// The maximum length of the line of a next file, in characters.
+const MAX_NEXT_LINE: usize = 60;
 
 /// The position of a passage in its file.
 pub(super) struct FilePlace {
@@ -71,6 +76,20 @@ impl Searched<'_> {
             snippet: snippet(body, best),
             path: path.clone(),
         })
+    }
+
+    /// Describes a file by its passage that matches best.
+    pub(super) fn next_file(&self, query: &Query, ranked: &Ranked) -> Result<NextFile> {
+        let candidate = self.candidate(ranked)?;
+        let text = self.text(&candidate)?;
+        let body = text.get(candidate.passage.range()).unwrap_or_default();
+        let best = best_line(query, body);
+        let before: usize = body.split_inclusive('\n').take(best).map(str::len).sum();
+        let place = self.place(&candidate, &text, candidate.passage.range().start + before)?;
+        let line = body.lines().nth(best).unwrap_or_default().trim();
+        let shown: String = line.chars().filter(|c| !c.is_control()).take(MAX_NEXT_LINE).collect();
+        let path = candidate.document.document.path.clone();
+        Ok(NextFile { path, line: place.line, text: escape::line(shown.trim_end()) })
     }
 
     /// Returns the scope of a candidate; `None` for a document of the knowledge base.

@@ -300,7 +300,7 @@ fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
 }
 
 /// Returns the key of a view: a digest of all that its documents depend on.
-fn key_of(state: &str) -> IndexKey {
+pub(super) fn key_of(state: &str) -> IndexKey {
     digest(&[format!("{} {state}", search::VERSION).as_bytes()])
 }
 
@@ -315,6 +315,27 @@ pub(super) fn digest(parts: &[&[u8]]) -> IndexKey {
     key
 }
 
+/// Runs a worker on all processors, each with a handle of its own on the repository.
+pub(super) fn on_processors(
+    place: &Reading,
+    tasks: usize,
+    worker: impl Fn(&Reading) -> Result<()> + Sync,
+) -> Result<()> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(MAX_THREADS).min(tasks.div_ceil(8)).max(1);
+    let places: Vec<Reading> = (1..threads).map(|_| place.clone()).collect();
+    let worker = &worker;
+    std::thread::scope(|scope| {
+        let start = |place: Reading| scope.spawn(move || worker(&place));
+        let threads: Vec<_> = places.into_iter().map(start).collect();
+        let own = worker(place);
+        threads.into_iter().fold(own, |result, thread| {
+            let joined = thread.join();
+            result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    })
+}
+
 /// The indexing of the documents of one scope.
 struct Indexing<'a> {
     world: &'a World,
@@ -327,19 +348,7 @@ impl Indexing<'_> {
     fn index(&self, place: &Reading, documents: &[&Document]) -> Result<Vec<NewSegment>> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = processors.min(MAX_THREADS).min(documents.len().div_ceil(8)).max(1);
-        let worker = |place: &Reading| self.work(place, documents, &next, &done);
-        let places: Vec<Reading> = (1..threads).map(|_| place.clone()).collect();
-        std::thread::scope(|scope| {
-            let start = |place: Reading| scope.spawn(move || worker(&place));
-            let threads: Vec<_> = places.into_iter().map(start).collect();
-            let own = worker(place);
-            threads.into_iter().fold(own, |result, thread| {
-                let joined = thread.join();
-                result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            })
-        })?;
+        on_processors(place, documents.len(), |place| self.work(place, documents, &next, &done))?;
         Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 

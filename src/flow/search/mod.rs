@@ -1,13 +1,13 @@
 //! `search`: the passages of mapped files that a query is about.
 //!
 //! The index is made by the first search, and kept up to date by each one and by `map`: mapping alone costs no more
-//! than before for those who never search. A search maps nothing: it answers from the files as they are mapped, and
-//! says so if they have changed since.
+//! than before for those who never search. A search maps what it needs in the cache, and records nothing.
 
 mod candidates;
 pub mod context;
 pub(super) mod documents;
 pub(in crate::flow) mod file_ranks;
+mod history;
 mod hits;
 mod indexing;
 pub(super) mod known_documents;

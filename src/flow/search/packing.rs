@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::slice::Iter;
 
 use super::candidates::{Candidate, Searched};
-use super::context::{ContextPart, PartOrigin};
+use super::context::{ContextPart, NextFile, PartOrigin};
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::pages::PageId;
@@ -24,11 +24,27 @@ const SURROUNDINGS_SHARE: usize = 85;
 /// The tokens of the line above a part, about.
 const HEADING_TOKENS: usize = 24;
 
+/// The share of the budget, in hundredths, that names the next files.
+const NEXT_SHARE: usize = 5;
+
+/// A smaller budget is for passages alone; what they leave of it names files.
+const MIN_BUDGET_OF_NEXT: usize = 1_000;
+
 /// The number of passages in turn that do not fit before the rest is left out.
 const MAX_MISSES: usize = 16;
 
 /// The share of what files leave of the budget, in hundredths, for the definitions of what they use.
 const DEFINITIONS_SHARE: usize = 60;
+
+/// The line above the next files.
+const NEXT_HEADING: &str = "further files that match, the best first";
+
+/// The text of a context.
+pub(super) struct Fitted {
+    pub(super) text: String,
+    pub(super) parts: Vec<ContextPart>,
+    pub(super) next: Vec<NextFile>,
+}
 
 /// A passage, by the position of its document, and its number.
 type Place = (usize, usize);
@@ -64,6 +80,8 @@ pub(super) struct Packing<'a, 's> {
     chosen: BTreeMap<Place, Chosen>,
     /// Digests of their texts: a copy of a file says nothing new.
     texts: BTreeSet<[u8; 32]>,
+    /// The files that match best among those without a passage in the text, the best first.
+    next: Vec<NextFile>,
     /// The tokens of the chosen passages, about.
     used: usize,
     /// The number of wanted passages that did not fit.
@@ -86,6 +104,7 @@ impl<'a, 's> Packing<'a, 's> {
             resident,
             chosen: BTreeMap::new(),
             texts: BTreeSet::new(),
+            next: Vec::new(),
             used: 0,
             left_out: 0,
             needed: None,
@@ -97,6 +116,11 @@ impl<'a, 's> Packing<'a, 's> {
     pub(super) fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
         let (ranked, _) = self.searched.rank(&query, usize::MAX)?;
+        let ranked = self.searched.raised(&query, ranked)?;
+        let whole = self.budget;
+        if whole >= MIN_BUDGET_OF_NEXT {
+            self.budget -= whole * NEXT_SHARE / 100;
+        }
         let mut next = ranked.iter();
         let best = self.take(&mut next, BEST_SHARE)?;
         for it in &best {
@@ -113,6 +137,28 @@ impl<'a, 's> Packing<'a, 's> {
         }
         self.take(&mut next, 100)?;
         self.left_out += next.len();
+        let left = whole.saturating_sub(self.budget.min(self.used));
+        self.budget = whole;
+        self.name_next(&query, &ranked, left)
+    }
+
+    /// Names the next files by their best passages, as many as fit into a number of tokens.
+    fn name_next(&mut self, query: &Query, ranked: &[Ranked], tokens: usize) -> Result<()> {
+        let mut named: BTreeSet<usize> =
+            self.chosen.keys().map(|(document, _)| *document).collect();
+        let mut left = tokens.saturating_sub(HEADING_TOKENS);
+        for it in ranked {
+            if !named.insert(it.document) {
+                continue;
+            }
+            self.searched.session.world.interrupt.check()?;
+            let file = self.searched.next_file(query, it)?;
+            let Some(rest) = left.checked_sub(Tokenizer::default().count(&file.written())) else {
+                break;
+            };
+            left = rest;
+            self.next.push(file);
+        }
         Ok(())
     }
 
@@ -253,12 +299,21 @@ impl<'a, 's> Packing<'a, 's> {
     }
 
     /// Writes the text. The passages that were chosen last are dropped until it fits.
-    pub(super) fn fitted(&mut self) -> Result<(String, Vec<ContextPart>)> {
+    pub(super) fn fitted(&mut self) -> Result<Fitted> {
         loop {
-            let (text, parts) = self.written()?;
+            let (mut text, parts) = self.written()?;
+            if !self.next.is_empty() {
+                let lines: String = self.next.iter().map(NextFile::written).collect();
+                text.push_str(&headed(NEXT_HEADING, &lines));
+            }
             let tokens = Tokenizer::default().count(&text);
             if tokens <= self.budget || self.chosen.is_empty() {
-                return Ok((text, parts));
+                let next = std::mem::take(&mut self.next);
+                return Ok(Fitted { text, parts, next });
+            }
+            // The list is about what else there is: it goes first.
+            if self.next.pop().is_some() {
+                continue;
             }
             self.note_needed(tokens);
             let mut excess = tokens - self.budget;

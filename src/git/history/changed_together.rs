@@ -5,6 +5,7 @@ use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::git::compare::bounded_diff::changed_files;
+use crate::git::object::message;
 use crate::git::{Objects, Oid};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
@@ -51,6 +52,14 @@ impl Objects {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the message of a commit; bytes that are not text in its encoding are replaced.
+    pub fn message(&self, commit: Oid) -> Result<String> {
+        let cannot = || format!("cannot read commit {commit}");
+        let found = self.gix().find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        let decoded = found.decode().or_code(Code::RepositoryBroken, cannot)?;
+        Ok(message::decoded(decoded.message, message::encoding_of(&decoded)))
     }
 
     /// Lists the paths that a commit touched, without renames; empty for a merge, at the end of a

@@ -1,6 +1,7 @@
 //! `search` and `context`: what is found, in which order, within how many tokens, and what the index may not change.
 
 mod contexts;
+mod histories;
 mod index;
 mod known_documents;
 mod searches;

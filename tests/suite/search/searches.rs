@@ -128,23 +128,64 @@ fn uncommitted_work_is_found_in_the_working_tree_alone() {
 }
 
 #[test]
-fn a_stale_answer_says_so_until_it_is_refreshed() {
+fn what_is_mapped_follows_the_commits() {
     let sandbox = mapped();
+    sandbox.colony(&["search", "merge"]);
     sandbox.write("src/new.rs", "fn quiescence() {}\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "more"]);
-    let told = sandbox.json(&["search", "merge"]);
-    assert_eq!(told["stale"], true);
-    let run = sandbox.run(&["search", "quiescence"]);
-    assert!(run.code == 1 && run.stderr.contains("git colony map"), "{}", output(&run));
-    let told = sandbox.json(&["search", "quiescence", "--refresh"]);
+    let records = sandbox.git(&["for-each-ref"]);
+    let told = sandbox.json(&["search", "quiescence"]);
     assert_eq!((told["stale"].as_bool(), told["indexed"].as_u64()), (Some(false), Some(1)));
+    assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
+    let told = sandbox.json(&["context", "--question", "quiescence"]);
+    assert_eq!(paths(&told, "parts"), ["src/new.rs"]);
+    // A question records nothing.
+    assert_eq!(sandbox.git(&["for-each-ref"]), records);
+    sandbox.git(&["rm", "-q", "src/new.rs"]);
+    sandbox.git(&["commit", "-qm", "less"]);
+    assert_eq!(sandbox.run(&["search", "quiescence"]).code, 1);
+}
+
+#[test]
+fn a_first_question_makes_what_it_needs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/new.rs", "fn quiescence() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "more"]);
+    let refs = sandbox.git(&["for-each-ref"]);
+    for times in 0..2 {
+        let told = sandbox.json_apart(&["context", "--question", "quiescence"]);
+        assert_eq!(paths(&told, "parts"), ["src/new.rs"]);
+        let told = sandbox.json_apart(&["search", "quiescence"]);
+        assert_eq!(paths(&told, "hits"), ["src/new.rs"], "{times}");
+        assert_eq!(told["indexed"], 0);
+    }
+    assert_eq!(sandbox.git(&["for-each-ref"]), refs);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    // An agent's clone answers its first question as well.
+    sandbox.colony(&["agents", "new", "ada"]);
+    let place = sandbox.colony(&["agents", "path", "ada"]);
+    let clone = sandbox.at(place.trim().into());
+    let told = clone.json_apart(&["search", "quiescence"]);
     assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
 }
 
 #[test]
-fn nothing_is_searched_before_something_is_mapped() {
+fn a_question_needs_no_folder_that_can_be_written() {
     let sandbox = Sandbox::new();
+    sandbox.write("src/new.rs", "fn quiescence() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "more"]);
+    // A file in its place: root writes into folders without the right to.
+    sandbox.write(".git/colony/cache", "");
+    let told = sandbox.json_apart(&["search", "quiescence"]);
+    assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
+}
+
+#[test]
+fn nothing_is_found_before_the_first_commit() {
+    let sandbox = Sandbox::unborn();
     for command in [["search", "x"], ["context", "x"]] {
         let run = sandbox.run(&command);
         assert!(run.code == 1 && output(&run).contains("git colony map"), "{}", output(&run));

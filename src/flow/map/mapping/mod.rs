@@ -58,8 +58,8 @@ pub struct Mapper<'a> {
     worktree: &'a str,
     table: PageTable,
     cuts: UserCache,
-    /// Whether the pages are of more than this run.
-    lasts: bool,
+    /// Whether new pages are an event: they are of more than this run, and recorded.
+    announces: bool,
 }
 
 /// Runs `work` with the job of a row.
@@ -119,10 +119,16 @@ impl<'a> Mapper<'a> {
         Mapper::with(how, worktree, table)
     }
 
+    /// Does the same for a question: nothing is announced.
+    pub(in crate::flow) fn unrecorded(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+        let mapper = Mapper::open(how, worktree)?;
+        Ok(Mapper { announces: false, ..mapper })
+    }
+
     /// Does the same with a table for this run only.
     pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
-        Ok(Mapper { lasts: false, ..mapper })
+        Ok(Mapper { announces: false, ..mapper })
     }
 
     fn with(
@@ -133,7 +139,7 @@ impl<'a> Mapper<'a> {
         Ok(Mapper {
             how,
             worktree,
-            lasts: true,
+            announces: true,
             table: table.map_err(unusable)?,
             cuts: if how.session.repo.keeps_objects() {
                 UserCache::open(&how.session.world, UserCacheKind::Cuts)
@@ -173,7 +179,7 @@ impl<'a> Mapper<'a> {
             self.map_job(job, row, &mapped)
         })?;
         let result = MapResult { scope_id: scope.to_owned(), ..result };
-        if self.lasts {
+        if self.announces {
             announce_mapped(self.how.session, row, &result);
         }
         Ok(result)

@@ -1,0 +1,176 @@
+//! The history of the searched files: the messages of its newest commits are indexed, and those that are about a question
+//! raise the files that they touched. Nothing is fetched: a history that is not here does not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::indexing::{
+    Indexer, MAX_ATTEMPTS, keeps_changing, key_of, on_processors, unusable_index,
+};
+use crate::flow::map::mapping::Reading;
+use crate::git::Oid;
+use crate::model::interrupt::unpoisoned;
+use crate::model::progress::FileMeter;
+use crate::model::text::count;
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+use crate::search::history::{self, Matching};
+use crate::search::postings::{Segment, WordBytes};
+use crate::search::query::Query;
+use crate::search::ranked::Best;
+use crate::search::ranking::{self, Tuning};
+use crate::search::view::View;
+use crate::store::Session;
+use crate::store::cache::database::Unusable;
+use crate::store::cache::search_index::{IndexKey, NewSegment};
+
+/// The number of newest commits whose messages are indexed.
+const COMMITS: usize = 6_000;
+
+/// A commit that touched more files says nothing of each.
+const MAX_FILES: usize = 100;
+
+/// The part of a message that is indexed, in bytes.
+const MAX_MESSAGE: usize = 4_096;
+
+/// Begins the words of messages in the index: those of files are not mixed with them.
+const MARK: char = '~';
+
+/// A commit, as the index has it.
+#[derive(Serialize, Deserialize)]
+struct StoredCommit {
+    /// The numbers of words of the passages of its message.
+    lengths: Vec<u32>,
+    /// The files that it touched.
+    files: Vec<RepoPath>,
+}
+
+/// The history of one state of a repository.
+pub(super) struct History {
+    view: View,
+}
+
+impl History {
+    /// Returns the commits before a state, and that state itself; those that the index does not have are added first.
+    pub(super) fn of(
+        session: &Session,
+        indexer: &mut Indexer<'_>,
+        place: &Reading,
+        tip: Oid,
+    ) -> Result<History> {
+        let key = key_of(&format!("history {tip}"));
+        if let Some(view) = indexer.find_view(key)? {
+            return Ok(History { view });
+        }
+        let mut commits: Vec<Oid> = Vec::new();
+        commits
+            .extend(place.objects.recent_commits(tip, COMMITS, u64::MAX)?.iter().map(|it| it.id));
+        let key_of_commit = |id: Oid| key_of(&format!("commit {id}"));
+        for _ in 0..MAX_ATTEMPTS {
+            let (mut view, mut missing) = (View::default(), Vec::new());
+            for commit in &commits {
+                match indexer.index.find(key_of_commit(*commit)).map_err(unusable_index)? {
+                    Some((id, bytes)) => view.push(id, stored(&bytes)?.lengths.into_iter()),
+                    None => missing.push(*commit),
+                }
+            }
+            if missing.is_empty() {
+                indexer.put_view(key, &view)?;
+                return Ok(History { view });
+            }
+            let (segment, unread) = read(&session.world, place, &missing, key_of_commit)?;
+            if !unread.is_empty() {
+                (session.world.narrate)(&format!(
+                    "note: not searched, as their trees are not in this clone: {}",
+                    count(unread.len(), "earlier commit")
+                ));
+                commits.retain(|commit| !unread.contains(commit));
+            }
+            if !segment.documents.is_empty() {
+                indexer.index.add(&segment).map_err(unusable_index)?;
+            }
+        }
+        Err(keeps_changing())
+    }
+
+    /// Returns how much each file is raised for a query, from 0 to 1.
+    pub(super) fn weights(
+        &self,
+        indexer: &Indexer<'_>,
+        query: &Query,
+    ) -> Result<BTreeMap<RepoPath, f32>> {
+        let find = |word: &str| {
+            let places = indexer.index.places(&format!("{MARK}{word}")).map_err(unusable_index)?;
+            let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
+            Ok(bytes.collect())
+        };
+        let words = Query { words: query.words.clone(), ..Query::default() };
+        let tuning = Tuning { heading: 0.0, document: 0.0, repeated: 0.0, ..Tuning::default() };
+        let mut best = Best::new(2 * history::COMMITS);
+        ranking::rank(&self.view, &words, tuning, find, |it| best.add(it))?;
+        let mut known = BTreeSet::new();
+        let mut matching = Vec::new();
+        for it in best.into_sorted() {
+            if matching.len() == history::COMMITS || !known.insert(it.document) {
+                continue;
+            }
+            let Some(viewed) = self.view.document(it.document) else { continue };
+            let bytes = indexer.index.document(viewed.id).map_err(unusable_index)?;
+            let files = stored(&bytes.unwrap_or_default())?.files;
+            matching.push(Matching { score: it.score, files });
+        }
+        Ok(history::weights(matching))
+    }
+}
+
+fn stored(bytes: &[u8]) -> Result<StoredCommit> {
+    let read = serde_json::from_slice(bytes);
+    read.map_err(|_| unusable_index(Unusable::because("it is damaged")))
+}
+
+/// Reads commits, on all processors, into one segment. Those whose trees are not here are returned beside it.
+fn read(
+    world: &World,
+    place: &Reading,
+    commits: &[Oid],
+    key: impl Fn(Oid) -> IndexKey,
+) -> Result<(NewSegment, BTreeSet<Oid>)> {
+    let meter = FileMeter::begin(&world.progress, "read the history".to_owned());
+    let (next, read) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    on_processors(place, commits.len(), |place| {
+        while let Some(commit) = commits.get(next.fetch_add(1, Ordering::Relaxed)) {
+            world.interrupt.check()?;
+            let files = match place.objects.touched(*commit, MAX_FILES) {
+                Err(error) if error.code() == Code::ObjectMissing => continue,
+                files => files?,
+            };
+            let message = place.objects.message(*commit)?;
+            unpoisoned(&read).insert(*commit, (message, files));
+            meter.count();
+        }
+        Ok(())
+    })?;
+    let read = std::mem::take(&mut *unpoisoned(&read));
+    let unread = commits.iter().copied().filter(|commit| !read.contains_key(commit)).collect();
+    let (mut segment, mut documents) = (Segment::default(), Vec::new());
+    for (commit, (message, files)) in read {
+        let passages = segment.add("", &told(&message));
+        let lengths = passages.iter().map(|it| it.length).collect();
+        let json = serde_json::to_vec(&StoredCommit { lengths, files })
+            .or_code(Code::Io, || "cannot write a commit of the index")?;
+        documents.push((key(commit), json));
+    }
+    let marked = |(word, bytes): (Box<str>, Vec<u8>)| (format!("{MARK}{word}").into(), bytes);
+    let words = segment.into_words().into_iter().map(marked).collect();
+    Ok((NewSegment { documents, words }, unread))
+}
+
+/// Returns the text that is indexed for a message: its subject twice, and its body.
+fn told(message: &str) -> String {
+    let end = message.floor_char_boundary(MAX_MESSAGE);
+    let message = message.get(..end).unwrap_or_default().trim();
+    let subject = message.lines().next().unwrap_or_default();
+    format!("{subject}\n{message}\n")
+}

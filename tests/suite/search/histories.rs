@@ -1,0 +1,85 @@
+//! What commits say of files, and the files that a context only names.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+use super::paths;
+
+/// A repository where a message names what no file contains.
+fn told() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for number in 0..30 {
+        sandbox.write(
+            &format!("src/part{number}.rs"),
+            format!("fn part_{number}() {{}}\n{}", "// Nothing else is here.\n".repeat(6)),
+        );
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", &format!("Add part {number}")]);
+    }
+    sandbox.write("src/zebra.rs", "fn stripes() {}\n");
+    sandbox.write("src/part7.rs", "fn part_seven() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&[
+        "commit",
+        "-qm",
+        "Decode envelopes lazily\n\nA reader of mail waits for nothing.",
+    ]);
+    sandbox.write("docs/about.md", "# About\n\nIt is about parts.\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "Describe it"]);
+    sandbox
+}
+
+fn context(sandbox: &Sandbox, question: &str, budget: &str) -> Value {
+    sandbox.json_apart(&["context", "--budget", budget, "--question", question])
+}
+
+#[test]
+fn a_message_leads_to_the_files_of_its_commit() {
+    let sandbox = told();
+    sandbox.colony(&["map"]);
+    for question in ["lazy envelopes", "a reader of mail"] {
+        let answer = context(&sandbox, question, "4000");
+        let found = paths(&answer, "parts");
+        assert_eq!(found, ["src/part7.rs", "src/zebra.rs"], "{question}: {answer:#}");
+    }
+    // The state before that commit has no such history.
+    sandbox.git(&["switch", "-qd", "HEAD~2"]);
+    sandbox.colony(&["map"]);
+    assert_eq!(context(&sandbox, "lazy envelopes", "4000")["count"], 0);
+}
+
+#[test]
+fn the_next_files_are_named_within_the_budget() {
+    let sandbox = told();
+    sandbox.colony(&["map"]);
+    let answer = context(&sandbox, "part", "1000");
+    let (parts, next) = (paths(&answer, "parts"), paths(&answer, "next_files"));
+    assert!(!parts.is_empty() && !next.is_empty(), "{answer:#}");
+    assert!(next.iter().all(|path| !parts.contains(path)), "{answer:#}");
+    assert!(answer["used_tokens"].as_u64().unwrap() <= 1000);
+    let text = answer["text"].as_str().unwrap();
+    let (_, list) = text.split_once("==> further files that match, the best first <==\n").unwrap();
+    assert_eq!(list.lines().count(), next.len());
+    let first = &answer["next_files"][0];
+    let wanted = format!("{}:1: fn part_", first["path"].as_str().unwrap());
+    assert!(list.starts_with(&wanted), "{list}");
+}
+
+#[test]
+fn a_history_that_is_not_here_is_not_fetched() {
+    let sandbox = told();
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", sandbox.path(".").display());
+    let clone = sandbox.outside().join("treeless");
+    sandbox.git(&["clone", "-q", "--filter=tree:0", &url, clone.to_str().unwrap()]);
+    let view = sandbox.at(clone.clone());
+    view.colony(&["map"]);
+    let objects = || view.git(&["count-objects", "-v"]);
+    let before = objects();
+    let run = view.run(&["context", "--question", "stripes"]);
+    assert!(run.stdout.contains("fn stripes"), "{}", run.stdout);
+    assert!(run.stderr.contains("earlier commit"), "{}", run.stderr);
+    assert_eq!(objects(), before);
+}
