@@ -83,7 +83,8 @@ pub(super) fn find_declaration() -> Declaration {
             .takes(&[
                 how("query", How::Text("query")).required().told("The text, as it is"),
                 same("regex").plain(),
-                how("question", How::Instead("search")).told("Search mapped files for a question"),
+                how("question", How::Instead("search"))
+                    .told("Search for passages about a question"),
                 same("ignore_case").plain(),
                 as_arg("paths", "path").told("Globs or directories"),
                 as_arg("ref", "revision")

@@ -214,12 +214,11 @@ the task merges the work.
 
 ## Find
 
-    git colony map                            # once: cut the commit into pages
     git colony search WORDS                   # rank passages of code and documents
     git colony context WORDS --budget 4000    # print the best passages, within this many tokens
 
 `grep` is best for a known name. Where only the subject is known, `search` ranks what `grep` would list by hundreds,
-and one `context` replaces many reads.
+and one `context` replaces many reads: it knows what commits say of files, and ends with the next files to look at.
 
 ## Tools
 

@@ -2,6 +2,7 @@
 
 pub mod definitions;
 pub mod history;
+pub mod licence;
 mod numbers;
 pub mod passages;
 pub mod postings;

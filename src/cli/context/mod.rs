@@ -20,7 +20,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 /// The tokens of a context without a plan.
-const DEFAULT_BUDGET: usize = 16_384;
+const DEFAULT_BUDGET: usize = 4_000;
 
 /// Print what a question is about, within a number of tokens
 ///
@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// Print all mapped files, from the first on
     #[arg(long, conflicts_with = "words")]
     all: bool,
-    /// The maximum number of tokens (default: 16,384; of a plan its own, else 3,584)
+    /// The maximum number of tokens (default: 4,000; of a plan its own, else 3,584)
     #[arg(long, value_name = "N", value_parser = budget)]
     budget: Option<usize>,
     /// Print the best of the files of the plan NAME for the question, in the order of paths; they are hydrated before
@@ -103,7 +103,7 @@ pub(super) fn declaration() -> Declaration {
                     same("paths").plain(),
                     same("all").told("All mapped files"),
                     as_arg("budget_tokens", "budget")
-                        .told("Default: one answer of a tool, else 16,384"),
+                        .told("Default: one answer of a tool, else 4,000"),
                     same("plan").told("Print the files of this plan"),
                     same("view").told("Of the plan"),
                     same("skeleton").told("An outline in this share of the budget"),

@@ -9,10 +9,12 @@ use super::context::{ContextPart, NextFile, PartOrigin};
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::pages::PageId;
+use crate::search::licence;
 use crate::search::passages::PAGE_BREAK;
 use crate::search::query::{Query, Syntax};
 use crate::search::ranked::Ranked;
 use crate::text::headed::headed;
+use crate::text::readers::Format;
 use crate::text::tokenizer::Tokenizer;
 
 /// The share of the budget, in hundredths, that the best passages fill before their surroundings are added.
@@ -260,8 +262,11 @@ impl<'a, 's> Packing<'a, 's> {
             return Ok(false);
         }
         self.searched.session.world.interrupt.check()?;
-        let candidate = self.searched.candidate(ranked)?;
+        let mut candidate = self.searched.candidate(ranked)?;
         let text = self.searched.text(&candidate)?;
+        if from != PartOrigin::Requested && !leave_out_licence(&mut candidate, &text) {
+            return Ok(false);
+        }
         let start = candidate.passage.range().start;
         if !self.resident.is_empty() {
             let page = self.searched.page_with(&candidate, &text, start)?;
@@ -384,6 +389,20 @@ fn source(part: &ContextPart) -> String {
     };
     let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
     format!("{path}{place}{section}")
+}
+
+/// Leaves the licence at the beginning of a text out of a passage. Returns `false` if nothing is left of it.
+fn leave_out_licence(candidate: &mut Candidate, text: &str) -> bool {
+    let is_code = Format::of_knowledge(&candidate.document.document.path) == Some(Format::Code);
+    let passage = &mut candidate.passage;
+    if passage.start > 0 || !is_code {
+        return true;
+    }
+    let end = licence::length(text);
+    let lines = text.get(..end).unwrap_or_default().matches('\n').count();
+    passage.start = u32::try_from(end).unwrap_or(u32::MAX);
+    passage.first_line += u32::try_from(lines).unwrap_or(u32::MAX);
+    passage.start < passage.end || end == 0
 }
 
 fn body(passages: &[&Chosen]) -> String {

@@ -10,8 +10,11 @@ use crate::text::readers::Format;
 /// The maximum length of a name, in characters.
 const MAX_LENGTH: usize = 160;
 
-/// Finds the heading or definition that a place belongs to: its own line, or the nearest one above that is not further
-/// indented.
+/// Begins a line of a comment, or of an attribute, before a definition.
+const LEADS: [&str; 8] = ["//", "/*", "*", "#", "@", "--", ";", "[["];
+
+/// Finds the heading or definition that a place belongs to: its own line, the definition that comments before it are about,
+/// or the nearest one above that is not further indented.
 pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> {
     let name = match Format::of_knowledge(path)? {
         Format::Code => name_of_definition,
@@ -19,6 +22,9 @@ pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> 
     };
     let line_end = text.get(at..)?.find('\n').map_or(text.len(), |end| at + end);
     let own = text.get(at..line_end)?;
+    if let Some(name) = after_comments(text.get(at..)?).and_then(name) {
+        return Some(name);
+    }
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut most = if own.trim().is_empty() { usize::MAX } else { indent(own) };
     let mut above = text.get(..line_end)?.lines().rev();
@@ -30,6 +36,13 @@ pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> 
         most = most.min(indent(line));
         name(line).filter(|name| is_outer && !name.is_empty())
     })
+}
+
+/// Returns the line after the comments and attributes that a text begins with; `None` if it begins with none.
+fn after_comments(text: &str) -> Option<&str> {
+    let is_lead = |line: &&str| LEADS.iter().any(|lead| line.trim_start().starts_with(lead));
+    text.lines().next().filter(is_lead)?;
+    text.lines().find(|line| !is_lead(line))
 }
 
 fn name_of_title(line: &str) -> Option<String> {
@@ -97,6 +110,15 @@ mod tests {
         assert_eq!(at("let x").as_deref(), Some("fn base(&self)"));
         assert_eq!(at("fn run").as_deref(), Some("fn run() {}"));
         assert_eq!(section_of("a.rs", "no heading\n", "no"), None);
+    }
+
+    #[test]
+    fn comments_belong_to_the_definition_below_them() {
+        let text = "fn one() {\n}\n\n/// Does two things.\n#[test]\nfn two() {}\n";
+        assert_eq!(section_of("a.rs", text, "/// Does").as_deref(), Some("fn two() {}"));
+        let end = "fn one() {\n    run();\n    // Nothing follows.\n}\n";
+        assert_eq!(section_of("a.rs", end, "// Nothing").as_deref(), Some("fn one()"));
+        assert_eq!(section_of("a.md", "# A\n\n* one\n## B\n", "* one").as_deref(), Some("A"));
     }
 
     #[test]

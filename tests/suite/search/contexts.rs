@@ -182,3 +182,19 @@ fn a_file_that_was_taken_for_a_question_is_noted() {
     let note = "'notes.md' is a path, and was taken for a question; its text: git colony context -- 'notes.md'\n";
     assert!(run.stderr.starts_with(note), "{}", run.stderr);
 }
+
+#[test]
+fn a_licence_is_no_part_of_an_answer() {
+    let sandbox = Sandbox::new();
+    let licence = "// Copyright 2020 the authors of merging\n// SPDX-License-Identifier: MIT\n\n";
+    sandbox.write("src/a.rs", format!("{licence}/// Does it.\n#[inline]\nfn merging() {{}}\n"));
+    sandbox.write("LICENSE.md", "# Copyright\n\nThe authors of merging.\n");
+    map(&sandbox);
+    let told = context(&sandbox, &["merging"]);
+    let text = told["text"].as_str().unwrap();
+    // The label names the definition that is shown.
+    assert!(text.contains("==> src/a.rs:4-6 (fn merging() {}) <==\n/// Does it."), "{text}");
+    assert!(!text.contains("SPDX") && text.contains("# Copyright"), "{text}");
+    let whole = context(&sandbox, &["--", "src/a.rs"]);
+    assert!(whole["text"].as_str().unwrap().contains("SPDX"), "{whole}");
+}
