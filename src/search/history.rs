@@ -9,10 +9,19 @@ use std::collections::BTreeMap;
 pub const COMMITS: usize = 60;
 
 /// How much the best file is raised, as a share of the score of the best passage.
-pub const SHARE: f32 = 0.6;
+pub const SHARE: f32 = 0.9;
 
 /// The rank at which a commit counts half.
 const HALF_RANK: f32 = 10.0;
+
+/// The number of newest commits of a file that tell what changes with it.
+pub const TOGETHER_COMMITS: usize = 40;
+
+/// How much the file that changes most with the best ones is raised, as a share of the score of the best passage.
+pub const TOGETHER_SHARE: f32 = 0.15;
+
+/// The number of commits by which a file with few counts less.
+const FEW: f32 = 2.0;
 
 /// A commit that matches, and the files that it touched.
 #[derive(Clone, Debug)]
@@ -35,6 +44,29 @@ pub fn weights<F: Ord>(commits: impl IntoIterator<Item = Matching<F>>) -> BTreeM
             *weights.entry(file).or_insert(0.0) += each;
         }
     }
+    normal(weights)
+}
+
+/// Returns how much files are raised, from 0 to 1, by commits that touched them together with others. Of each of those: how
+/// much it counts, and the other files of each of its commits.
+pub fn together<F: Ord>(files: impl IntoIterator<Item = (f32, Vec<Vec<F>>)>) -> BTreeMap<F, f32> {
+    let mut weights = BTreeMap::new();
+    for (score, commits) in files {
+        #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+        let all = commits.len() as f32 + FEW;
+        for others in commits {
+            #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+            let each = score / all / (1.0 + libm::logf(others.len().max(1) as f32));
+            for other in others {
+                *weights.entry(other).or_insert(0.0) += each;
+            }
+        }
+    }
+    normal(weights)
+}
+
+/// Divides weights by the greatest.
+fn normal<F: Ord>(mut weights: BTreeMap<F, f32>) -> BTreeMap<F, f32> {
     let most = weights.values().copied().max_by(f32::total_cmp).unwrap_or_default();
     if most > 0.0 {
         for weight in weights.values_mut() {
@@ -58,6 +90,14 @@ mod tests {
         let weights = weights(commits);
         assert!((weights["e"] - 1.0).abs() < f32::EPSILON);
         assert!(weights["a"] > weights["b"] && weights["b"] < 0.6, "{weights:?}");
+    }
+
+    #[test]
+    fn a_file_that_always_changes_with_another_is_raised_most() {
+        let of_one = vec![vec!["a"], vec!["a", "b"], vec![]];
+        let weights = together([(1.0, of_one), (0.1, vec![vec!["c"]])]);
+        assert!((weights["a"] - 1.0).abs() < f32::EPSILON, "{weights:?}");
+        assert!(weights["b"] < 0.5 && weights["c"] < weights["b"], "{weights:?}");
     }
 
     #[test]

@@ -85,6 +85,17 @@ impl Segment {
 
     /// Adds a document by its path, or another name, and returns its passages.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<IndexedPassage> {
+        let whole = (!name.is_empty()).then(|| format!("{WHOLE_PATH_MARK}{name}"));
+        self.add_with(name, text, whole.into_iter())
+    }
+
+    /// Does the same for a document with marked words besides those of its text.
+    pub fn add_with(
+        &mut self,
+        name: &str,
+        text: &str,
+        marked: impl Iterator<Item = String>,
+    ) -> Vec<IndexedPassage> {
         let mut indexed = Vec::new();
         for (number, passage) in cut(text).into_iter().enumerate() {
             let body = text.get(passage.range());
@@ -100,8 +111,8 @@ impl Segment {
             let word = format!("{PATH_MARK}{word}");
             *counts.entry(word.into_boxed_str()).or_default() += 2;
         });
-        if only.is_none() && !name.is_empty() {
-            counts.insert(format!("{WHOLE_PATH_MARK}{name}").into_boxed_str(), 2);
+        if only.is_none() {
+            counts.extend(marked.map(|word| (word.into_boxed_str(), 2)));
         }
         self.flush(0);
         self.documents += 1;

@@ -38,7 +38,7 @@ impl Default for Tuning {
             heading: 1.25,
             path: 1.5,
             document: 0.5,
-            repeated: 0.7,
+            repeated: 0.85,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::SearchedFiles;
 use super::documents::StoredDocument;
-use super::history::History;
+use super::history::{History, documents};
 use super::indexing::{IndexKept, Indexer, literature, unusable_index};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
@@ -17,7 +17,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::{IndexedPassage, Postings, WHOLE_PATH_MARK, WordBytes};
+use crate::search::postings::{IndexedPassage, WHOLE_PATH_MARK, WordBytes};
 use crate::search::query::{self, Query};
 use crate::search::ranked::{self, Best, Ranked};
 use crate::search::ranking::{self, Tuning};
@@ -30,6 +30,9 @@ use crate::store::cache::page_table::ScopeRow;
 
 /// The number of best passages that are compared with the phrases of a query.
 const MAX_COMPARED: usize = 200;
+
+/// The number of best files whose history tells what changes with them.
+const MAX_FIRST: usize = 8;
 
 /// The maximum size of the texts that are kept, in bytes; beyond it they are read again.
 const MAX_TEXTS: usize = 64 << 20;
@@ -199,45 +202,96 @@ impl Searched<'_> {
         let best = ranked.first().map_or(1.0, |it| it.score);
         let mut raises = BTreeMap::new();
         for of_scopes in &self.histories {
-            for (path, weight) in of_scopes.history.weights(&self.indexer, query)? {
-                for position in self.positions_of(&path, &of_scopes.scopes)? {
-                    raises.insert(position, weight * best * history::SHARE);
-                }
+            let weights = of_scopes.history.weights(&self.indexer, query)?;
+            self.note_raises(of_scopes, weights, best * history::SHARE, &mut raises)?;
+        }
+        self.raise(query, raises, &mut ranked)?;
+        let mut raises = BTreeMap::new();
+        for of_scopes in &self.histories {
+            let first = self.best_files(of_scopes, &ranked)?;
+            let weights = of_scopes.history.together(&self.indexer, &first)?;
+            self.note_raises(of_scopes, weights, best * history::TOGETHER_SHARE, &mut raises)?;
+        }
+        self.raise(query, raises, &mut ranked)?;
+        Ok(ranked)
+    }
+
+    /// Notes how much the documents with some paths are raised.
+    fn note_raises(
+        &self,
+        of_scopes: &HistoryOfScopes,
+        weights: BTreeMap<RepoPath, f32>,
+        most: f32,
+        raises: &mut BTreeMap<usize, f32>,
+    ) -> Result<()> {
+        for (path, weight) in weights {
+            for position in self.positions_of(&path, &of_scopes.scopes)? {
+                raises.insert(position, weight * most);
             }
         }
+        Ok(())
+    }
+
+    /// Returns the best files of some scopes, each with its score as a share of the best.
+    fn best_files(
+        &self,
+        of_scopes: &HistoryOfScopes,
+        ranked: &[Ranked],
+    ) -> Result<Vec<(RepoPath, f32)>> {
+        let (mut known, mut files) = (BTreeSet::new(), Vec::new());
+        let best = ranked.first().map_or(1.0, |it| it.score);
+        for it in ranked {
+            if files.len() == MAX_FIRST {
+                break;
+            }
+            let id = self.id_of(it.document);
+            let has = |scope: &usize| {
+                self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
+            };
+            if of_scopes.scopes.iter().any(has) && known.insert(it.document) {
+                let path = self.document(id)?.document.path.clone();
+                files.push((path, it.score / best.max(f32::MIN_POSITIVE)));
+            }
+        }
+        Ok(files)
+    }
+
+    /// Raises documents; one without a passage comes with its beginning.
+    fn raise(
+        &self,
+        query: &Query,
+        raises: BTreeMap<usize, f32>,
+        ranked: &mut Vec<Ranked>,
+    ) -> Result<()> {
         let mut left = raises.clone();
         let repeated = Tuning::default().repeated;
-        for it in &mut ranked {
+        for it in ranked.iter_mut() {
             if let Some(raise) = left.get_mut(&it.document) {
                 it.score += *raise;
                 *raise *= repeated;
             }
         }
         for (document, raise) in raises {
-            // Only its history is about the question: it is shown from its beginning.
             let it = Ranked { document, passage: 0, score: raise };
             if left.get(&document) == Some(&raise) && self.matches(query, &it)? {
                 ranked.push(it);
             }
         }
         ranked.sort_by(ranked::order);
-        Ok(ranked)
+        Ok(())
     }
 
     /// Returns the positions of the documents of some scopes with a path.
     fn positions_of(&self, path: &RepoPath, scopes: &[usize]) -> Result<Vec<usize>> {
         let places = self.places(&format!("{WHOLE_PATH_MARK}{path}"))?;
-        let mut postings = Postings::of(&places);
         let mut found = Vec::new();
-        while postings.document != Postings::END {
-            let id = postings.document;
+        for id in documents(&places) {
             let has = |scope: &usize| {
                 self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
             };
             if scopes.iter().any(has) {
                 found.extend(self.view.position(id));
             }
-            postings.next_document();
         }
         Ok(found)
     }

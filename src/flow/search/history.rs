@@ -17,7 +17,7 @@ use crate::model::progress::FileMeter;
 use crate::model::text::count;
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::search::history::{self, Matching};
-use crate::search::postings::{Segment, WordBytes};
+use crate::search::postings::{Postings, Segment, WHOLE_PATH_MARK, WordBytes};
 use crate::search::query::Query;
 use crate::search::ranked::Best;
 use crate::search::ranking::{self, Tuning};
@@ -101,11 +101,7 @@ impl History {
         indexer: &Indexer<'_>,
         query: &Query,
     ) -> Result<BTreeMap<RepoPath, f32>> {
-        let find = |word: &str| {
-            let places = indexer.index.places(&format!("{MARK}{word}")).map_err(unusable_index)?;
-            let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
-            Ok(bytes.collect())
-        };
+        let find = |word: &str| places(indexer, word);
         let words = Query { words: query.words.clone(), ..Query::default() };
         let tuning = Tuning { heading: 0.0, document: 0.0, repeated: 0.0, ..Tuning::default() };
         let mut best = Best::new(2 * history::COMMITS);
@@ -116,13 +112,62 @@ impl History {
             if matching.len() == history::COMMITS || !known.insert(it.document) {
                 continue;
             }
-            let Some(viewed) = self.view.document(it.document) else { continue };
-            let bytes = indexer.index.document(viewed.id).map_err(unusable_index)?;
-            let files = stored(&bytes.unwrap_or_default())?.files;
+            let files = self.files(indexer, it.document)?;
             matching.push(Matching { score: it.score, files });
         }
         Ok(history::weights(matching))
     }
+
+    /// Returns how much files are raised, from 0 to 1, as commits touched them together with some files, each with how
+    /// much it counts.
+    pub(super) fn together(
+        &self,
+        indexer: &Indexer<'_>,
+        best: &[(RepoPath, f32)],
+    ) -> Result<BTreeMap<RepoPath, f32>> {
+        let mut shares = Vec::new();
+        for (path, score) in best {
+            let places = places(indexer, &format!("{WHOLE_PATH_MARK}{path}"))?;
+            let mut commits: Vec<usize> =
+                documents(&places).filter_map(|id| self.view.position(id)).collect();
+            // The newest are the first of the view.
+            commits.sort_unstable();
+            commits.truncate(history::TOGETHER_COMMITS);
+            let mut touched = Vec::new();
+            for commit in commits {
+                let mut files = self.files(indexer, commit)?;
+                files.retain(|file| file != path);
+                touched.push(files);
+            }
+            shares.push((*score, touched));
+        }
+        Ok(history::together(shares))
+    }
+
+    /// Returns the files that a commit touched, by its position in the view.
+    fn files(&self, indexer: &Indexer<'_>, position: usize) -> Result<Vec<RepoPath>> {
+        let Some(viewed) = self.view.document(position) else {
+            return Ok(Vec::new());
+        };
+        let bytes = indexer.index.document(viewed.id).map_err(unusable_index)?;
+        Ok(stored(&bytes.unwrap_or_default())?.files)
+    }
+}
+
+/// Returns where a word of messages occurs.
+fn places(indexer: &Indexer<'_>, word: &str) -> Result<Vec<WordBytes>> {
+    let places = indexer.index.places(&format!("{MARK}{word}")).map_err(unusable_index)?;
+    Ok(places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes }).collect())
+}
+
+/// Returns the numbers of the documents that have a word.
+pub(super) fn documents(places: &[WordBytes]) -> impl Iterator<Item = u32> {
+    let mut postings = Postings::of(places);
+    std::iter::from_fn(move || {
+        let id = postings.document;
+        postings.next_document();
+        (id != Postings::END).then_some(id)
+    })
 }
 
 fn stored(bytes: &[u8]) -> Result<StoredCommit> {
@@ -156,7 +201,8 @@ fn read(
     let unread = commits.iter().copied().filter(|commit| !read.contains_key(commit)).collect();
     let (mut segment, mut documents) = (Segment::default(), Vec::new());
     for (commit, (message, files)) in read {
-        let passages = segment.add("", &told(&message));
+        let paths = files.iter().map(|path| format!("{WHOLE_PATH_MARK}{path}"));
+        let passages = segment.add_with("", &told(&message), paths);
         let lengths = passages.iter().map(|it| it.length).collect();
         let json = serde_json::to_vec(&StoredCommit { lengths, files })
             .or_code(Code::Io, || "cannot write a commit of the index")?;

@@ -18,10 +18,10 @@ use crate::text::readers::Format;
 use crate::text::tokenizer::Tokenizer;
 
 /// The share of the budget, in hundredths, that the best passages fill before their surroundings are added.
-const BEST_SHARE: usize = 70;
+const BEST_SHARE: usize = 85;
 
 /// The share of the budget after which no more surroundings are added.
-const SURROUNDINGS_SHARE: usize = 85;
+const SURROUNDINGS_SHARE: usize = 92;
 
 /// The tokens of the line above a part, about.
 const HEADING_TOKENS: usize = 24;

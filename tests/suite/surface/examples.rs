@@ -61,6 +61,9 @@ fn every_example_works_when_it_is_typed() {
             writeln!(wrong, "{typed}: {}\n{said}", output.status).unwrap();
         }
     }
+    // Their process would go on in a folder that is being deleted.
+    let stop = "git colony watches --json | grep -o 'watch_[0-9a-f]\\+' | xargs -n 1 git colony watches stop";
+    assert!(shell(&sandbox, stop).output().unwrap().status.success());
     assert_eq!(wrong, "");
 }
 
