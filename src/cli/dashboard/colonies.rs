@@ -138,12 +138,18 @@ fn record(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<
 /// Refuses a URL that leads elsewhere on this machine, unless the user has recorded it by `colony set`.
 pub(super) fn require_reach(dashboard: &Dashboard, url: &str) -> Result<()> {
     let world = &dashboard.place.world;
-    let Err(refused) = RemoteUrl::parse(url, Provenance::Repository, &world.cwd) else {
+    if RemoteUrl::parse(url, Provenance::Repository, &world.cwd).is_ok() {
         return Ok(());
-    };
+    }
     let answered: Answered =
         dashboard.read(&["colony", "list"], &crate::model::interrupt::Interrupt::default());
     let is_recorded = known(&answered.object)
         .any(|colony| colony.get("origin_url").and_then(Value::as_str) == Some(url));
-    if is_recorded { Ok(()) } else { Err(refused) }
+    if is_recorded {
+        return Ok(());
+    }
+    let message = "the page takes URLs of https and ssh, and those that a colony has";
+    Err(Error::new(Code::UrlRefused, message)
+        .unchanged()
+        .hint("git colony colony set NAME URL   # records any URL for the page"))
 }

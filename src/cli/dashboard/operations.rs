@@ -229,6 +229,7 @@ impl Maps {
                     action: None,
                     interrupt: call.interrupt.clone(),
                     progress: self.progress(&job),
+                    frozen: None,
                 };
                 job.place.run(job.words.clone(), None, own)
             }

@@ -74,6 +74,7 @@ impl Dashboard {
             action: Some(action),
             interrupt: asked.interrupt.clone(),
             progress: asked.progress.clone(),
+            frozen: None,
         };
         if asked.dry_run && !route.only_reads() {
             return Ok(about_routes(place.run(line.dry().into_words(), None, own)));

@@ -272,7 +272,12 @@ impl Server {
             }
         };
         let (progress, told) = progress(context);
-        let own = Own { action: Some(action), interrupt: call.interrupt.clone(), progress };
+        let own = Own {
+            action: Some(action),
+            interrupt: call.interrupt.clone(),
+            progress,
+            ..Own::default()
+        };
         let server = self.clone();
         let work = tokio::task::spawn_blocking(move || {
             let answered = server.act(action, arguments, own);

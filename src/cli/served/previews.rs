@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
 
 use crate::cli::actions::{Action, CommandLine};
 use crate::design::state_digest;
 use crate::model::interrupt::unpoisoned;
-use crate::model::{Code, Error, Result};
+use crate::model::time::Moment;
+use crate::model::{Code, Error, Result, World};
 
 use super::run_action::{Answered, Own, Place};
 
@@ -50,25 +52,58 @@ struct Subject {
     state: String,
 }
 
+/// The time and the chance of a dry run. That of a preview that comes back has those of the first: an id that depends on
+/// them, as of a commit that undo would make, is then the same, and what differs has changed.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct Frozen {
+    moment: Moment,
+    seed: u64,
+}
+
+impl Frozen {
+    fn now(world: &World) -> Frozen {
+        Frozen { moment: world.now(), seed: (world.entropy)() }
+    }
+
+    /// Stops the clock of a world; its random numbers are those of the seed.
+    pub(in crate::cli) fn stop(self, world: &mut World) {
+        let Frozen { moment, seed } = self;
+        world.clock = Arc::new(move || moment);
+        let count = AtomicU64::new(0);
+        world.entropy = Arc::new(move || {
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            let bytes = blake3::hash(&[seed.to_le_bytes(), number.to_le_bytes()].concat());
+            let [first, ..] = *bytes.as_bytes().as_chunks().0 else { return number };
+            u64::from_le_bytes(first)
+        });
+    }
+}
+
+/// A preview that was given out.
+struct Given {
+    id: String,
+    subject: Subject,
+    frozen: Frozen,
+}
+
 /// The previews that were given out.
 #[derive(Default)]
-pub(in crate::cli) struct Previews(VecDeque<(String, Subject)>);
+pub(in crate::cli) struct Previews(VecDeque<Given>);
 
 impl Previews {
-    /// Keeps a preview under an id.
-    fn give_out(&mut self, id: String, subject: Subject) {
-        self.0.push_back((id, subject));
+    /// Keeps a preview.
+    fn give_out(&mut self, given: Given) {
+        self.0.push_back(given);
         while self.0.len() > MAX_PREVIEWS {
             self.0.pop_front();
         }
     }
 
-    /// Takes a preview back: it counts once. Returns `true` if it is of this.
-    fn redeem(&mut self, id: &str, subject: &Subject) -> bool {
-        // An id that another client tries is not used up.
-        let is_own = |(known, of): &(String, Subject)| known == id && of.client == subject.client;
-        let at = self.0.iter().position(is_own);
-        at.and_then(|at| self.0.remove(at)).is_some_and(|(_, known)| known == *subject)
+    /// Takes a preview back: it counts once. An id that another client tries is not used up.
+    fn redeem(&mut self, id: &str, client: &str) -> Option<Given> {
+        let is_own = |given: &Given| given.id == id && given.subject.client == client;
+        let at = self.0.iter().position(is_own)?;
+        self.0.remove(at)
     }
 }
 
@@ -80,29 +115,22 @@ impl Place {
         wanted: Previewed<'_>,
         own: Own,
     ) -> Result<Answered> {
-        let Previewed { client, action, arguments, line, directory, preview } = wanted;
-        // Before the dry run: a later change is no longer what was shown.
-        let state = state_digest::of(&self.look()?)?;
-        let dry = Own { action: Some(action), interrupt: own.interrupt.clone(), ..Own::default() };
-        // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
-        let mut shown = self.run(line.clone().dry().into_words(), directory, dry);
-        let told = Value::from(shown.object.clone()).to_string();
-        let subject = Subject {
-            client,
-            directory: self.world.cwd.clone(),
-            action: action.name,
-            state: state_digest::joined(&state, &told),
-            arguments,
-        };
-        let is_shown = preview.map(|id| unpoisoned(previews).redeem(&id, &subject));
-        if is_shown == Some(true) {
-            let mut answered = self.run(line.into_words(), directory, own);
-            if !answered.is_failure() {
-                answered.object.insert("applied".to_owned(), true.into());
+        if let Some(id) = &wanted.preview {
+            let given = unpoisoned(previews).redeem(id, &wanted.client);
+            if let Some(given) = given {
+                let (now, _) = self.shown(&wanted, &own, given.frozen)?;
+                if now == given.subject {
+                    let mut answered = self.run(wanted.line.into_words(), wanted.directory, own);
+                    if !answered.is_failure() {
+                        answered.object.insert("applied".to_owned(), true.into());
+                    }
+                    return Ok(answered);
+                }
             }
-            return Ok(answered);
         }
-        if is_shown == Some(false) && !shown.is_failure() {
+        let frozen = Frozen::now(&self.world);
+        let (subject, mut shown) = self.shown(&wanted, &own, frozen.clone())?;
+        if wanted.preview.is_some() && !shown.is_failure() {
             let preview = Value::Object(std::mem::take(&mut shown.object));
             let notes = std::mem::take(&mut shown.notes);
             shown = Answered::of_error(&stale());
@@ -113,9 +141,37 @@ impl Place {
         if shown.object.contains_key("preview") || !shown.is_failure() {
             let id = format!("preview-{}", self.world.nonce8());
             shown.object.insert("preview_id".to_owned(), id.clone().into());
-            unpoisoned(previews).give_out(id, subject);
+            unpoisoned(previews).give_out(Given { id, subject, frozen });
         }
         Ok(shown)
+    }
+
+    /// Runs a command line dry: what its preview is of, and its answer.
+    fn shown(
+        &self,
+        wanted: &Previewed<'_>,
+        own: &Own,
+        frozen: Frozen,
+    ) -> Result<(Subject, Answered)> {
+        // Before the dry run: a later change is no longer what was shown.
+        let state = state_digest::of(&self.look()?)?;
+        let dry = Own {
+            action: Some(wanted.action),
+            interrupt: own.interrupt.clone(),
+            frozen: Some(frozen),
+            ..Own::default()
+        };
+        // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
+        let shown = self.run(wanted.line.clone().dry().into_words(), wanted.directory, dry);
+        let told = Value::from(shown.object.clone()).to_string();
+        let subject = Subject {
+            client: wanted.client.clone(),
+            directory: self.world.cwd.clone(),
+            action: wanted.action.name,
+            state: state_digest::joined(&state, &told),
+            arguments: wanted.arguments.clone(),
+        };
+        Ok((subject, shown))
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use crate::cli::actions::Action;
+use crate::cli::served::previews::Frozen;
 use crate::env::{Env, Terminal};
 use crate::flow::clones::clone_of_agent;
 use crate::git::{Checkout, ObjectWrites};
@@ -47,6 +48,8 @@ pub(in crate::cli) struct Own {
     pub(in crate::cli) action: Option<&'static Action>,
     pub(in crate::cli) interrupt: Interrupt,
     pub(in crate::cli) progress: Progress,
+    /// The time and the chance of a dry run that is compared with another.
+    pub(in crate::cli) frozen: Option<Frozen>,
 }
 
 /// What a command line answered.
@@ -218,7 +221,7 @@ impl Place {
     }
 
     fn world(&self, own: Own) -> World {
-        World {
+        let mut world = World {
             interrupt: own.interrupt,
             progress: own.progress,
             changes: Changes::default(),
@@ -226,7 +229,11 @@ impl Place {
             stdout_is_terminal: false,
             plane: self.plane,
             ..self.world.clone()
+        };
+        if let Some(frozen) = own.frozen {
+            frozen.stop(&mut world);
         }
+        world
     }
 
     /// Puts the options that every command takes in front.

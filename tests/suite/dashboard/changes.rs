@@ -1,10 +1,12 @@
 //! A route that changes something answers a dry run as its command does with `-n --json`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::reports::{reported, without_notes};
 use super::{Server, view};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, eventually};
 
 /// A repository with something to change by every route.
 fn prepared(sandbox: &Sandbox) -> (View, String) {
@@ -150,4 +152,31 @@ fn arguments_in_another_place_are_refused() {
     assert_eq!((read.status, read.code().as_str()), (422, "request-refused"));
     let after = [reported(&view, "pages"), reported(&view, "ops"), reported(&view, "watches")];
     assert_eq!(before, after);
+}
+
+/// Every kind of operation that undo takes back: an answer that depends on the time of day would make each preview stale.
+#[test]
+fn a_preview_of_an_undo_holds_while_time_passes() {
+    let sandbox = Sandbox::new();
+    let (view, _) = prepared(&sandbox);
+    let server = Server::start(&view, &[]);
+    let steps: [&[&str]; 6] = [
+        &["knowledge", "clear", "--prefix", "docs/"],
+        &["promote", "src"],
+        &["merge", "fork/other"],
+        &["agents", "remove", "ada"],
+        &["fork", "third", "--no-switch"],
+        &["restore", "one", "--mode", "files"],
+    ];
+    for words in steps {
+        view.colony(words);
+        for route in ["/undo", "/redo"] {
+            let shown = server.post(route, &json!({})).json();
+            let begun = Instant::now();
+            eventually("another second", || begun.elapsed() > Duration::from_millis(1_100));
+            let body = json!({ "preview_id": shown["preview_id"] });
+            let done = server.post(route, &body).json();
+            assert_eq!(done["applied"], true, "{route} of {words:?}: {done:#}");
+        }
+    }
 }
