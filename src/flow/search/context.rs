@@ -119,7 +119,7 @@ impl NextFile {
     /// Returns the line of the context that names it.
     pub(super) fn written(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
-        format!("{}{line}: {}\n", escape::line(&self.path.to_string()), self.text)
+        format!("{}{line}\n", escape::line(&self.path.to_string()))
     }
 }
 

@@ -63,7 +63,8 @@ fn the_next_files_are_named_within_the_budget() {
     let (_, list) = text.split_once("==> further files that match, the best first <==\n").unwrap();
     assert_eq!(list.lines().count(), next.len());
     let first = &answer["next_files"][0];
-    let wanted = format!("{}:1: fn part_", first["path"].as_str().unwrap());
+    assert!(first["text"].as_str().unwrap().starts_with("fn part_"), "{first}");
+    let wanted = format!("{}:1\n", first["path"].as_str().unwrap());
     assert!(list.starts_with(&wanted), "{list}");
 }
 
