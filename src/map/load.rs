@@ -3,8 +3,6 @@
 //! No symlink is followed on the way, in the tree or on disk: the map of a tree is part of the
 //! tree.
 
-use std::collections::BTreeMap;
-
 use crate::git::worktree::safe_open::Fault;
 use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
@@ -42,32 +40,12 @@ pub struct Loaded {
 
 /// Reads and parses the map.
 pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
-    let found = match place {
-        MapSource::Tree(tree) => find_in_tree(repo, tree)?,
-        MapSource::Worktree => find_on_disk(repo),
-    };
-    Ok(match found {
-        Ok(None) => Loaded {
-            raw: None,
-            has_file: false,
-            read: Read {
-                map: Some(RepoMap::whole_tree()),
-                problems: Vec::new(),
-                warnings: Vec::new(),
-                places: BTreeMap::new(),
-            },
-        },
+    Ok(match find(repo, place)? {
+        Ok(None) => {
+            Loaded { raw: None, has_file: false, read: Read::of(Some(RepoMap::whole_tree())) }
+        }
         Ok(Some(bytes)) => Loaded { read: RepoMap::read(&bytes), raw: Some(bytes), has_file: true },
-        Err(problem) => Loaded {
-            raw: None,
-            has_file: true,
-            read: Read {
-                map: None,
-                problems: vec![problem],
-                warnings: Vec::new(),
-                places: BTreeMap::new(),
-            },
-        },
+        Err(problem) => Loaded { raw: None, has_file: true, read: Read::failed(problem) },
     })
 }
 
@@ -113,6 +91,13 @@ fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
         let message = format!("'{FOLDER}' is a link, a file or a submodule, expected a directory");
         return Ok(Err(YamlProblem::of_file(message)));
     }
+fn find(repo: &Repo, place: MapSource) -> Result<FoundMap> {
+    match place {
+        MapSource::Tree(tree) => find_in_tree(repo, tree),
+        MapSource::Worktree => Ok(find_on_disk(repo)),
+    }
+}
+
     let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
         let is_directory = repo.tree_in(tree, PATH)?.is_some();
         return Ok(if is_directory {

@@ -277,7 +277,7 @@ fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
 
 /// Returns the ref with the records, and the commits at which scopes are frozen: the records of the
 /// worktree count before those that are pushed.
-fn frozen_scopes(
+pub(super) fn frozen_scopes(
     session: &Session,
     is_shared: bool,
 ) -> Result<(Option<RefName>, BTreeMap<String, Oid>)> {

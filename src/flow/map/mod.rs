@@ -19,6 +19,7 @@ pub mod map_tree;
 pub mod map_worktree;
 pub mod mapping;
 pub mod other_repositories;
+mod row_faults;
 pub mod scope_base;
 
 use schemars::JsonSchema;
