@@ -38,6 +38,11 @@ pub struct Loaded {
     pub read: Read,
 }
 
+/// Returns the bytes of the map; `None` if there is none. Anything but a readable file counts as an empty one.
+pub(super) fn bytes(repo: &Repo, place: MapSource) -> Result<Option<Vec<u8>>> {
+    Ok(find(repo, place)?.unwrap_or_else(|_| Some(Vec::new())))
+}
+
 /// Reads and parses the map.
 pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
     Ok(match find(repo, place)? {
@@ -86,11 +91,6 @@ fn plain_word(word: &str) -> String {
 /// The outer error concerns the repository, the inner one the file.
 type FoundMap = Result<Option<Vec<u8>>, YamlProblem>;
 
-fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
-    if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
-        let message = format!("'{FOLDER}' is a link, a file or a submodule, expected a directory");
-        return Ok(Err(YamlProblem::of_file(message)));
-    }
 fn find(repo: &Repo, place: MapSource) -> Result<FoundMap> {
     match place {
         MapSource::Tree(tree) => find_in_tree(repo, tree),
@@ -98,6 +98,11 @@ fn find(repo: &Repo, place: MapSource) -> Result<FoundMap> {
     }
 }
 
+fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
+    if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
+        let message = format!("'{FOLDER}' is a link, a file or a submodule, expected a directory");
+        return Ok(Err(YamlProblem::of_file(message)));
+    }
     let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
         let is_directory = repo.tree_in(tree, PATH)?.is_some();
         return Ok(if is_directory {

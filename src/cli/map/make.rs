@@ -8,6 +8,7 @@ use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
 use crate::flow::map::{self, MapReport, map_worktree};
 use crate::flow::{residency, search};
+use crate::map::show;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::UnmappedFile;
@@ -111,7 +112,8 @@ impl Answer for MapReport {
             "the exit code is 1 while files are left out; 'exclude_globs' of a row excludes them for good"
                 .to_owned()
         });
-        uncommitted.into_iter().chain(way).collect()
+        let edited = self.map_edited.then(show::edited_note);
+        uncommitted.into_iter().chain(edited).chain(way).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -67,6 +67,11 @@ impl Request {
     pub(super) fn is_uncommitted(&self, session: &Session) -> Result<bool> {
         Ok(self.by_url.is_none() && show::is_uncommitted(&session.repo, &self.state)?)
     }
+
+    /// Returns `true` if the map of HEAD is wanted, and the file on disk differs from it.
+    pub(super) fn is_edited(&self, session: &Session) -> Result<bool> {
+        Ok(self.by_url.is_none() && show::is_edited(&session.repo, &self.state)?)
+    }
 }
 
 /// The rows, resolved.
