@@ -292,3 +292,20 @@ fn a_frozen_row_is_valid_after_its_directory_is_gone() {
         ([json!(true), json!(true)], &json!(true))
     );
 }
+
+#[test]
+fn a_missing_reader_of_pdf_is_named_with_its_package() {
+    let sandbox = Sandbox::new();
+    write_map(&sandbox, &format!("{LITERATURE}knowledge_routing:\n  - paths: [lit/]\n"));
+    sandbox.write("lit/a.pdf", "%PDF-1.4\n");
+    commit(&sandbox);
+    let view = sandbox.stand_in("pdftotext", "exit 127");
+    let installation = include_str!("../../../docs/install.md");
+    let answers =
+        [view.run(&["map"]).stdout, view.run(&["ingest"]).stdout, installation.to_owned()];
+    for text in answers {
+        for word in ["pdftotext", "apt-get install poppler-utils", "git-colony-extract"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+}
