@@ -230,9 +230,10 @@ impl Answer for HistoryReport {
             let id: String = one.commit.chars().take(8).collect();
             format!("{id} {} ({}, {})", one.summary, one.author, one.authored_at)
         };
+        // As git prints it: no line of a message passes for one of a patch, or for the name of a file.
+        let indented = |line: &str| format!("    {line}").trim_end().to_owned();
         let message = self.commit_message.iter().flat_map(|text| text.lines().skip(1));
-        let patch = self.patch.iter().flat_map(|text| text.lines());
-        let rest = message.chain(patch).map(str::to_owned);
-        self.commits.iter().map(row).chain(rest).collect()
+        let patch = self.patch.iter().flat_map(|text| text.lines()).map(str::to_owned);
+        self.commits.iter().map(row).chain(message.map(indented)).chain(patch).collect()
     }
 }

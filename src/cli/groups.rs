@@ -9,6 +9,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 use crate::workspace::groups::GroupSource;
 
+use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop, id, typed_path};
 
@@ -31,6 +32,14 @@ pub(super) fn declaration() -> Declaration {
         .example("git colony groups --agents", "who works in which part")
         .example("git colony groups a.txt dir", "the parts of these paths")
         .answers::<GroupsReport>()
+        .action(
+            action("list_groups", Group::Repository, Effect::Reads)
+                .told("List the parts of this checkout, or find the part of each path")
+                .takes(&[
+                    same("paths").plain(),
+                    same("agents").told("With the agents that change files of each"),
+                ]),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

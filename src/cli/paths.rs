@@ -5,6 +5,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Opening, Stop};
 
@@ -20,6 +21,10 @@ pub(super) fn declaration() -> Declaration {
         .example("git colony paths", "where everything is kept, and how much")
         .example("git colony paths --json", "the same for a program")
         .answers::<PathsReport>()
+        .action(
+            action("list_paths", Group::Repository, Effect::Reads)
+                .told("List where everything about this checkout is kept, and its size"),
+        )
 }
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {

@@ -14,6 +14,7 @@ use crate::store::settings::projects::{
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::actions::{Effect, Group, action};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, typed_path};
 
@@ -90,6 +91,9 @@ pub(super) fn declaration() -> Declaration {
             "the change that makes a directory a project",
         )
         .answers::<ProjectsReport>()
+        .action(action("list_projects", Group::Pages, Effect::Reads).told(
+            "List the projects: names for directories, scopes or documents that tasks are about",
+        ))
         .below([
             Declaration::of("projects add").answers::<ProjectChangeReport>(),
             Declaration::of("projects remove")
@@ -103,6 +107,10 @@ pub(super) fn plans_declaration() -> Declaration {
         .example("git colony plans", "projects, view and budget of each plan")
         .example("git colony plans --json", "the same for a program")
         .answers::<PlansReport>()
+        .action(
+            action("list_plans", Group::Pages, Effect::Reads)
+                .told("List the plans: projects, view and budget of a task, for 'plan' of context"),
+        )
 }
 
 fn name(text: &str) -> Result<String, String> {

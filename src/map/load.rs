@@ -3,8 +3,6 @@
 //! No symlink is followed on the way, in the tree or on disk: the map of a tree is part of the
 //! tree.
 
-use std::collections::BTreeMap;
-
 use crate::git::worktree::safe_open::Fault;
 use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
@@ -40,34 +38,19 @@ pub struct Loaded {
     pub read: Read,
 }
 
+/// Returns the bytes of the map; `None` if there is none. Anything but a readable file counts as an empty one.
+pub(super) fn bytes(repo: &Repo, place: MapSource) -> Result<Option<Vec<u8>>> {
+    Ok(find(repo, place)?.unwrap_or_else(|_| Some(Vec::new())))
+}
+
 /// Reads and parses the map.
 pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
-    let found = match place {
-        MapSource::Tree(tree) => find_in_tree(repo, tree)?,
-        MapSource::Worktree => find_on_disk(repo),
-    };
-    Ok(match found {
-        Ok(None) => Loaded {
-            raw: None,
-            has_file: false,
-            read: Read {
-                map: Some(RepoMap::whole_tree()),
-                problems: Vec::new(),
-                warnings: Vec::new(),
-                places: BTreeMap::new(),
-            },
-        },
+    Ok(match find(repo, place)? {
+        Ok(None) => {
+            Loaded { raw: None, has_file: false, read: Read::of(Some(RepoMap::whole_tree())) }
+        }
         Ok(Some(bytes)) => Loaded { read: RepoMap::read(&bytes), raw: Some(bytes), has_file: true },
-        Err(problem) => Loaded {
-            raw: None,
-            has_file: true,
-            read: Read {
-                map: None,
-                problems: vec![problem],
-                warnings: Vec::new(),
-                places: BTreeMap::new(),
-            },
-        },
+        Err(problem) => Loaded { raw: None, has_file: true, read: Read::failed(problem) },
     })
 }
 
@@ -107,6 +90,13 @@ fn plain_word(word: &str) -> String {
 
 /// The outer error concerns the repository, the inner one the file.
 type FoundMap = Result<Option<Vec<u8>>, YamlProblem>;
+
+fn find(repo: &Repo, place: MapSource) -> Result<FoundMap> {
+    match place {
+        MapSource::Tree(tree) => find_in_tree(repo, tree),
+        MapSource::Worktree => Ok(find_on_disk(repo)),
+    }
+}
 
 fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
     if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {

@@ -1,12 +1,12 @@
 //! Reads the globs of a map, within limits, and remembers where values are.
 
-use std::collections::BTreeMap;
-
 use crate::model::text::Position;
 use crate::source::globs::Globs;
 use crate::store::yaml::{Node, Placed};
 use crate::store::yaml_problem::quoted;
 use crate::store::yaml_reading::{Fields, Reader};
+
+use super::schema::ReadRow;
 
 /// The maximum number of globs in a map file: more would be slow and unreadable.
 const MAX_GLOBS: usize = 2000;
@@ -22,8 +22,10 @@ const STAR_WEIGHT: usize = 32;
 pub(super) struct MapReader {
     /// The values, and the problems found so far.
     pub(super) yaml: Reader,
-    /// The positions of the values of sources.
-    pub(super) places: BTreeMap<(String, &'static str), Position>,
+    /// The sources, also those with problems.
+    pub(super) rows: Vec<ReadRow>,
+    /// The positions of the routing rows.
+    pub(super) routes: Vec<Position>,
     globs: usize,
     weight: usize,
 }

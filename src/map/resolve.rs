@@ -151,7 +151,8 @@ pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<Custo
         return Ok(None);
     };
     let Some(command) = settings.sources.get(name) else {
-        let near = nearest(name, SourceKind::BUILT_IN)
+        let known = settings.sources.keys().map(String::as_str);
+        let near = nearest(name, SourceKind::BUILT_IN.into_iter().chain(known))
             .map_or_else(String::new, |near| format!("; the nearest type is '{near}'"));
         let key = source_commands::key(name, "command");
         let message = format!("there is no command for sources of type '{name}'{near}");
@@ -345,7 +346,7 @@ impl One<'_> {
 }
 
 /// Returns the tip of a branch of the repository, or of its remote.
-fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
+pub fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
     for prefix in ["refs/heads/", "refs/remotes/origin/"] {
         let name = RefName::from(format!("{prefix}{branch}").as_str());
         if name.is_valid()
@@ -359,7 +360,8 @@ fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
     Err(Error::new(Code::RevisionNotFound, message).hint("git branch --all"))
 }
 
-fn no_directory(path: &RepoPath, commit: Oid) -> Error {
+/// Returns the error of a directory that a commit does not have.
+pub fn no_directory(path: &RepoPath, commit: Oid) -> Error {
     let message = format!("commit {} has no directory '{path}'", commit.short());
     Error::new(Code::PathNotFound, message).hint("git colony map tree")
 }

@@ -15,6 +15,7 @@ use crate::store::yaml_problem::{YamlProblem, quoted};
 use crate::store::yaml_reading::{Fields, Word};
 
 use super::reading::MapReader;
+use super::schema::ReadRow;
 pub use super::source_kind::SourceKind;
 
 /// The name of the only source in a repository without a map.
@@ -106,6 +107,10 @@ pub(super) const SOURCE_KEYS: &[&str] = &[
     "pinned",
 ];
 
+/// The keys whose values can be wrong in a valid file: the repository and the settings decide.
+const PLACED_KEYS: &[&str] =
+    &["type", "submodule", "branch", "commit", "start_dir", "chunk_overlap_tokens"];
+
 pub(super) const ROUTE_KEYS: &[&str] = &["paths", "ingest_to", "profile"];
 
 impl SourceRow {
@@ -147,9 +152,6 @@ impl SourceRow {
             .and_then(|name| reader.yaml.as_text(name, "name"));
         if let Some(name) = name {
             check_name(reader, name);
-            let place = |key| Some(((name.text.to_owned(), key), fields.place_of_value(key)?));
-            let places = ["type", "submodule", "chunk_overlap_tokens"].map(place);
-            reader.places.extend(places.into_iter().flatten());
         }
         let kind =
             reader.yaml.required(&fields, "type").and_then(|kind| SourceKind::read(reader, kind));
@@ -165,6 +167,9 @@ impl SourceRow {
         .with_place(reader, &fields)
         .with_knobs(reader, &fields);
         row.warn(reader, &fields);
+        let place = |key| Some((key, fields.place_of_value(key)?));
+        let places = PLACED_KEYS.iter().copied().filter_map(place).collect();
+        reader.rows.push(ReadRow { row: row.clone(), at: fields.at, places });
         let sound = reader.yaml.problems.len() == before;
         (sound.then_some(row), name)
     }

@@ -42,13 +42,32 @@ pub struct Read {
     pub problems: Vec<YamlProblem>,
     /// The parts of the file that have no effect.
     pub warnings: Vec<YamlProblem>,
-    /// The positions of values: by the name of the source and the key; those of routing rows by [`place_of_route`].
-    pub places: BTreeMap<(String, &'static str), Position>,
+    /// The sources as far as they could be read, also those of an invalid file.
+    pub rows: Vec<ReadRow>,
+    /// The positions of the routing rows.
+    pub routes: Vec<Position>,
+}
+
+/// A source of a file; a key whose value has a problem is `None`.
+#[derive(Clone, Debug)]
+pub struct ReadRow {
+    /// The source.
+    pub row: SourceRow,
+    /// Its position.
+    pub at: Position,
+    /// The positions of the values that more than the file decides about.
+    pub places: BTreeMap<&'static str, Position>,
 }
 
 impl Read {
-    fn failed(problem: YamlProblem) -> Read {
-        Read { map: None, problems: vec![problem], warnings: Vec::new(), places: BTreeMap::new() }
+    pub(super) fn failed(problem: YamlProblem) -> Read {
+        Read { problems: vec![problem], ..Read::of(None) }
+    }
+
+    /// Returns a map without a position or a problem.
+    pub(super) fn of(map: Option<RepoMap>) -> Read {
+        let (problems, warnings) = (Vec::new(), Vec::new());
+        Read { map, problems, warnings, rows: Vec::new(), routes: Vec::new() }
     }
 }
 
@@ -93,15 +112,15 @@ pub(super) fn too_large() -> YamlProblem {
 fn read_top(top: &Placed) -> Read {
     let mut reader = MapReader::default();
     let map = read_map(&mut reader, top);
-    let faults: Vec<_> =
-        map.iter().flat_map(|map| &map.sources).filter_map(|row| row.fault.clone()).collect();
+    let faults: Vec<_> = reader.rows.iter().filter_map(|read| read.row.fault.clone()).collect();
     let map = map.filter(|_| reader.yaml.problems.is_empty());
     reader.yaml.problems.extend(faults);
     Read {
         map,
         problems: in_order(reader.yaml.problems),
         warnings: in_order(reader.yaml.warnings),
-        places: reader.places,
+        rows: reader.rows,
+        routes: reader.routes,
     }
 }
 
@@ -160,17 +179,11 @@ fn sources_of(reader: &mut MapReader, list: &Placed) -> Vec<SourceRow> {
 fn routing_of(reader: &mut MapReader, list: &Placed) -> Vec<RouteRow> {
     let items = items(reader, list, "knowledge_routing").unwrap_or_default();
     let mut rows = Vec::new();
-    for (number, item) in (1..).zip(items) {
-        let place = place_of_route(number);
-        reader.places.insert((place, "paths"), item.position);
+    for item in items {
+        reader.routes.push(item.position);
         rows.extend(RouteRow::read(reader, item));
     }
     rows
-}
-
-/// Returns the name under which the position of a routing row is, given its number from 1; no source has it.
-pub fn place_of_route(number: usize) -> String {
-    format!("row {number}")
 }
 
 fn items<'a>(reader: &mut MapReader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {

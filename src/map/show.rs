@@ -77,6 +77,8 @@ pub struct MapShowReport {
     pub warnings: Vec<YamlProblem>,
     /// Whether the map is only on disk: HEAD has none, so its whole tree is one source.
     pub map_uncommitted: bool,
+    /// Whether the file on disk differs from that of HEAD, which is used.
+    pub map_edited: bool,
 }
 
 /// Returns `true` if the map is only on disk: HEAD has none.
@@ -84,6 +86,48 @@ pub fn is_uncommitted(repo: &Repo, state: &MapState) -> Result<bool> {
     let (place, _) = state.place(repo)?;
     let has_file = |place| load::load(repo, place).map(|loaded| loaded.has_file);
     Ok(*state == MapState::Head && !has_file(place)? && has_file(MapSource::Worktree)?)
+}
+
+/// Returns `true` if the map of HEAD is used, and the file on disk differs from it. A deleted file differs, unless the
+/// checkout is sparse.
+pub fn is_edited(repo: &Repo, state: &MapState) -> Result<bool> {
+    if *state != MapState::Head {
+        return Ok(false);
+    }
+    let (place, _) = state.place(repo)?;
+    let committed = load::bytes(repo, place)?;
+    if committed.is_none() {
+        return Ok(false);
+    }
+    let on_disk = load::bytes(repo, MapSource::Worktree)?;
+    let is_sparse = repo.config_bool("core.sparseCheckout").unwrap_or(false);
+    Ok(match on_disk {
+        None => !is_sparse,
+        on_disk => on_disk.map(without_returns) != committed.map(without_returns),
+    })
+}
+
+/// Returns a text with the newlines that git may have changed in a checkout.
+fn without_returns(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.retain(|byte| *byte != b'\r');
+    bytes
+}
+
+/// Returns the note on a map that counts only once it is committed: the file on disk is not used.
+pub fn note_on_disk(repo: &Repo) -> Result<Option<String>> {
+    let state = MapState::Head;
+    Ok(if is_uncommitted(repo, &state)? {
+        Some(format!("'{PATH}' is not committed: the whole tree is one source"))
+    } else if is_edited(repo, &state)? {
+        Some(edited_note())
+    } else {
+        None
+    })
+}
+
+/// Returns the note on a map that was edited.
+pub fn edited_note() -> String {
+    format!("'{PATH}' has changes that are not committed: that of HEAD is used")
 }
 
 /// Shows a map.
@@ -100,5 +144,6 @@ pub fn show(repo: &Repo, state: &MapState) -> Result<MapShowReport> {
         problems: read.problems,
         warnings: read.warnings,
         map_uncommitted: is_uncommitted(repo, state)?,
+        map_edited: is_edited(repo, state)?,
     })
 }

@@ -45,10 +45,14 @@ pub struct Stretch(
     pub u64,
 );
 
+/// Returns `true` for a file without lines: it has a NUL near its beginning.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.get(..LOOKED_AT).unwrap_or(bytes).contains(&0)
+}
+
 /// Splits a file so that no stretch exceeds `budget` tokens.
 pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
-    let looked_at = bytes.get(..LOOKED_AT).unwrap_or(bytes);
-    if looked_at.contains(&0) || Pointer::parse(bytes).is_some() {
+    if is_binary(bytes) || Pointer::parse(bytes).is_some() {
         return Content::Binary(bytes.len() as u64);
     }
     let (encoding, text) = decode(bytes);

@@ -24,7 +24,7 @@ pub fn headed(source: &str, text: &str) -> String {
 }
 
 /// Returns a text with a space in front of each line that begins like a line of ours.
-fn quoted(text: &str) -> Cow<'_, str> {
+pub fn quoted(text: &str) -> Cow<'_, str> {
     if !BEGINNINGS.iter().any(|beginning| text.contains(beginning)) {
         return text.into();
     }

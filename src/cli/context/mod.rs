@@ -134,8 +134,8 @@ fn ratio(text: &str) -> Result<f64, String> {
 }
 
 fn budget(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MAX_BUDGET).contains(number));
-    number.ok_or_else(|| format!("expected a number of tokens from 1 to {MAX_BUDGET}"))
+    let number = text.parse().ok().filter(|number| *number <= MAX_BUDGET);
+    number.ok_or_else(|| format!("expected a number of tokens from 0 to {MAX_BUDGET}"))
 }
 
 pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
@@ -241,6 +241,7 @@ impl Answer for ContextReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.count == 0 { Outcome::No } else { Outcome::Yes }
+        // A budget of nothing is an answer of nothing.
+        if self.count == 0 && self.budget_tokens > 0 { Outcome::No } else { Outcome::Yes }
     }
 }

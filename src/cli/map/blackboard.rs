@@ -59,7 +59,8 @@ impl Answer for MapBlackboardReport {
         };
         let would = if self.dry_run { "; nothing was written" } else { "" };
         let (scope, tokens) = (&self.scope_id, self.size.tokens);
-        format!("'{scope}': {keys}, {pages}, {tokens} tokens, {what}{would}")
+        let left_out = super::make::left_out_count(self.left_out_count);
+        format!("'{scope}': {keys}, {pages}, {tokens} tokens, {what}{left_out}{would}")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -72,10 +73,6 @@ impl Answer for MapBlackboardReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.left_out_count == 0 && self.unreadable.is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.unreadable.is_empty() { Outcome::Yes } else { Outcome::No }
     }
 }

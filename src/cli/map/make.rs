@@ -8,6 +8,7 @@ use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
 use crate::flow::map::{self, MapReport, map_worktree};
 use crate::flow::{residency, search};
+use crate::map::show;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::UnmappedFile;
@@ -97,7 +98,8 @@ impl Answer for MapReport {
             0 => String::new(),
             some => format!(", {} retired", text::count(some, "scope")),
         };
-        format!("{sources} {state}{failed}{retired}{would}")
+        let left_out = left_out_count(self.results.iter().map(|row| row.left_out_count).sum());
+        format!("{sources} {state}{failed}{left_out}{retired}{would}")
     }
 
     fn narration(&self) -> Vec<String> {
@@ -106,12 +108,8 @@ impl Answer for MapReport {
             "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
         );
         let uncommitted = Some(told).filter(|_| self.map_uncommitted);
-        let fails = self.results.iter().any(|row| row.left_out_count > 0);
-        let way = fails.then(|| {
-            "the exit code is 1 while files are left out; 'exclude_globs' of a row excludes them for good"
-                .to_owned()
-        });
-        uncommitted.into_iter().chain(way).collect()
+        let edited = self.map_edited.then(show::edited_note);
+        uncommitted.into_iter().chain(edited).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -128,17 +126,24 @@ impl Answer for MapReport {
             lines.extend(unmatched.map(|glob| format!("{name}: no file matches '{glob}'")));
             lines.extend(without_record(&result.left_out, result.left_out_count));
         }
+        let is_left_out = self.results.iter().any(|row| row.left_out_count > 0);
+        let hint = "hint: 'exclude_globs' of a row excludes such files for good";
+        lines.extend(is_left_out.then(|| hint.to_owned()));
         lines
     }
 
+    // Files that are left out are named; the pages of all others can be used.
     fn outcome(&self) -> Outcome {
-        let fails = |row: &MapResult| row.status == MapStatus::Error || row.left_out_count > 0;
-        let unread = |file: &LeftOut| file.reason == LeaveOutReason::Unreadable;
-        if self.results.iter().any(fails) || self.left_out.iter().any(unread) {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        let fails = |row: &MapResult| row.status == MapStatus::Error;
+        if self.results.iter().any(fails) { Outcome::No } else { Outcome::Yes }
+    }
+}
+
+/// Says in the message of a map how many files have no record and should have one.
+pub(super) fn left_out_count(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        some => format!(", {} left out", text::count(some, "file")),
     }
 }
 

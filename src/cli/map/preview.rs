@@ -6,6 +6,7 @@ use crate::cli::{Face, Opening, Stop};
 use crate::flow::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
 use crate::flow::map::map_rows::Request;
 use crate::flow::map::other_repositories::Network;
+use crate::map::show;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -88,7 +89,8 @@ impl Answer for PreviewReport {
             let path = crate::map::load::PATH;
             format!("'{path}' is not committed: 'git colony map preview --worktree' looks at it")
         });
-        note.into_iter().collect()
+        let edited = self.map_edited.then(show::edited_note);
+        note.into_iter().chain(edited).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -92,14 +92,12 @@ impl Answer for MapRepoReport {
         };
         let would = if self.dry_run { "; nothing was written" } else { "" };
         let (scope, commit) = (&self.scope_id, self.commit.short());
-        format!("'{scope}' at {commit}: {pages}, {} tokens, {what}{would}", self.size.tokens)
+        let left_out = super::make::left_out_count(self.left_out_count);
+        let tokens = self.size.tokens;
+        format!("'{scope}' at {commit}: {pages}, {tokens} tokens, {what}{left_out}{would}")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         super::make::without_record(&self.left_out, self.left_out_count)
-    }
-
-    fn outcome(&self) -> Outcome {
-        if self.left_out_count > 0 { Outcome::No } else { Outcome::Yes }
     }
 }

@@ -5,7 +5,7 @@ use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_show;
 use crate::map::row::{RouteRow, SourceRow};
-use crate::map::show::MapShowReport;
+use crate::map::show::{self, MapShowReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -78,6 +78,10 @@ impl Answer for MapShowReport {
                 format!("{place}: {sources}, {routes}")
             }
         }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.map_edited.then(show::edited_note).into_iter().collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -111,9 +111,16 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     }
     let mut place = place(face, args)?;
     let mut cargo = args.allow_cargo;
-    // Outside of a repository the first call makes the clone of the agent; nothing is set before.
+    // Outside of a repository the first call makes the clone of the agent; nothing is set before. A named agent that has no
+    // place to work in would be left out of every call.
+    let names_agent = face.flags.agent.is_some();
     let bounds = match face.silent_session(Opening::Dry) {
-        Err(error) if error.code() == Code::InvalidValue => return Err(error.into()),
+        Err(error) if matches!(error.code(), Code::InvalidValue | Code::NameAmbiguous) => {
+            return Err(error.into());
+        }
+        Err(error) if names_agent && error.code() == Code::NotARepository => {
+            return Err(error.into());
+        }
         session => session
             .map(|session| {
                 if !args.read_only {

@@ -68,6 +68,9 @@ pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
     Ok(colonies)
 }
 
+/// The maximum number of colonies that a message names.
+const MAX_NAMED: usize = 3;
+
 /// Finds a colony by name; without a name, the default one, or the only one.
 pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colony> {
     let mut all = list(world, root)?;
@@ -78,11 +81,27 @@ pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colo
     if let (None, [_]) = (name, all.as_slice()) {
         return Ok(all.swap_remove(0));
     }
+    if name.is_none() && !all.is_empty() {
+        return Err(several(&all));
+    }
     Err(Error::new(
         Code::ColonyNotFound,
         format!("no repository is recorded for the colony '{wanted}'"),
     )
     .hint(format!("git colony colony set {} URL", typed_word(wanted))))
+}
+
+/// Returns the refusal to choose one of several colonies.
+fn several(all: &[Colony]) -> Error {
+    let names: Vec<&str> = all.iter().map(|colony| colony.name.as_str()).collect();
+    let quoted = names.iter().take(MAX_NAMED).map(|name| format!("'{name}'"));
+    let more = all.len().saturating_sub(MAX_NAMED);
+    let listed: Vec<String> = quoted.chain((more > 0).then(|| format!("{more} more"))).collect();
+    let message = format!("{} colonies, and none is '{DEFAULT}': {}", all.len(), listed.join(", "));
+    Error::new(Code::NameAmbiguous, message)
+        .unchanged()
+        .detail("colonies", names)
+        .hint("git colony clone URL --agent NAME   # 'git colony colony' lists the URLs")
 }
 
 /// Records the repository of a colony.

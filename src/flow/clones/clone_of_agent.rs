@@ -41,13 +41,13 @@ pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     })
 }
 
-/// Finds the clone of an agent in the colony, or without a default colony the only clone of an
+/// Finds the clone of an agent in the colony, or where no colony is meant the only clone of an
 /// agent with that name.
 fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     let root = SharedRoot::of(world)?;
     let colony = match colonies::find(world, &root, None) {
         Ok(colony) => Some(colony),
-        Err(none) if none.code() == Code::ColonyNotFound && has_any(&root, None, agent) => None,
+        Err(none) if is_of_no_colony(&none) && has_any(&root, None, agent) => None,
         Err(error) => return Err(error),
     };
     let url =
@@ -57,6 +57,10 @@ fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     found::find(&root, hub.as_deref(), agent).map(|clone| Some(clone.path))
+}
+
+fn is_of_no_colony(error: &Error) -> bool {
+    matches!(error.code(), Code::ColonyNotFound | Code::NameAmbiguous)
 }
 
 fn has_any(root: &SharedRoot, hub: Option<&Path>, agent: &str) -> bool {

@@ -12,7 +12,7 @@ use super::pieces::Piece;
 use super::task_file::TaskFile;
 use super::task_files::TaskFiles;
 
-/// A smaller passage, in tokens, is left out: it says nothing without its surroundings.
+/// A smaller passage of a larger file, in tokens, is left out: it says nothing without its surroundings.
 const MIN_TOKENS: usize = 10;
 
 /// No text has more bytes in a token, on average: a longer passage does not fit.
@@ -49,10 +49,16 @@ impl Choice {
         let mut choice = Choice::default();
         let mut room = budget;
         let mut limits = files.limits.clone();
+        // The file that has printed a passage, by its content.
+        let mut printed: BTreeMap<(&str, usize), usize> = BTreeMap::new();
         for piece in pieces {
             let Some(file) = files.files.get(piece.file) else {
                 continue;
             };
+            let content = (file.hash.as_str(), piece.number);
+            if printed.get(&content).is_some_and(|other| *other != piece.file) {
+                continue;
+            }
             let all = (piece.file, 0)..=(piece.file, usize::MAX);
             let mut of_file = choice.chosen.range(all);
             let is_new = of_file.next().is_none();
@@ -77,6 +83,7 @@ impl Choice {
             }
             room -= tokens + heading;
             let place = (piece.file, piece.number);
+            printed.insert(content, piece.file);
             choice.order.push(place);
             choice.chosen.insert(place, Chosen { passage, score: piece.score });
         }
@@ -108,7 +115,7 @@ enum Verdict {
 
 /// Compares a piece with the room for it, in tokens.
 fn judge(session: &Session, file: &TaskFile, piece: &Piece, room: usize) -> Result<Verdict> {
-    if room < MIN_TOKENS {
+    if room == 0 {
         return Ok(Verdict::TooLarge);
     }
     let found = match piece.passage {
@@ -127,7 +134,9 @@ fn judge(session: &Session, file: &TaskFile, piece: &Piece, room: usize) -> Resu
     };
     Ok(match tokens {
         None => Verdict::Changed,
-        Some(tokens) if tokens < MIN_TOKENS => Verdict::TooSmall,
+        Some(tokens) if tokens < MIN_TOKENS && (tokens == 0 || !is_all(file, passage)) => {
+            Verdict::TooSmall
+        }
         Some(tokens) if tokens > room => Verdict::TooLarge,
         Some(tokens) => Verdict::Fits(passage, tokens),
     })
@@ -145,6 +154,11 @@ fn measured(
     }
     let passage = file.passage(session, piece.number)?;
     Ok(passage.map(|passage| (passage, None)))
+}
+
+/// Returns `true` if a passage is all of its file, which then needs no surroundings.
+fn is_all(file: &TaskFile, passage: IndexedPassage) -> bool {
+    passage.range().len() as u64 >= file.bytes
 }
 
 fn counted(text: &str, passage: IndexedPassage) -> usize {

@@ -7,7 +7,7 @@ use crate::flow::knowledge;
 use crate::git::Oid;
 use crate::map::routing::Routing;
 use crate::map::row::Destination;
-use crate::map::schema::{Read, place_of_route};
+use crate::map::schema::Read;
 use crate::model::{Code, RepoPath, Result, text};
 use crate::store::yaml_problem::YamlProblem;
 
@@ -47,7 +47,7 @@ pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<
             "row {veto} of 'knowledge_routing' keeps {} out of the knowledge base, which row {row} gives to it",
             named(&files)
         );
-        let at = read.places.get(&(place_of_route(row), "paths"));
+        let at = read.routes.get(row.saturating_sub(1));
         at.map_or_else(
             || YamlProblem::of_file(message.clone()),
             |at| YamlProblem::at(*at, message.clone()),

@@ -29,6 +29,8 @@ pub struct PreviewReport {
     pub count: usize,
     /// Whether the map exists only on disk: HEAD has none, and its whole tree is one source.
     pub map_uncommitted: bool,
+    /// Whether the file on disk differs from that of HEAD, which is used.
+    pub map_edited: bool,
 }
 
 /// One row.
@@ -106,6 +108,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
         count: rows.len(),
         rows,
         map_uncommitted: request.is_uncommitted(session)?,
+        map_edited: request.is_edited(session)?,
     })
 }
 

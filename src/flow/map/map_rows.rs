@@ -67,6 +67,11 @@ impl Request {
     pub(super) fn is_uncommitted(&self, session: &Session) -> Result<bool> {
         Ok(self.by_url.is_none() && show::is_uncommitted(&session.repo, &self.state)?)
     }
+
+    /// Returns `true` if the map of HEAD is wanted, and the file on disk differs from it.
+    pub(super) fn is_edited(&self, session: &Session) -> Result<bool> {
+        Ok(self.by_url.is_none() && show::is_edited(&session.repo, &self.state)?)
+    }
 }
 
 /// The rows, resolved.
@@ -277,7 +282,7 @@ fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
 
 /// Returns the ref with the records, and the commits at which scopes are frozen: the records of the
 /// worktree count before those that are pushed.
-fn frozen_scopes(
+pub(super) fn frozen_scopes(
     session: &Session,
     is_shared: bool,
 ) -> Result<(Option<RefName>, BTreeMap<String, Oid>)> {

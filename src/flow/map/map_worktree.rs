@@ -68,6 +68,7 @@ fn report(rows: Rows, found: Uncommitted, results: Vec<MapResult>, dry_run: bool
         retired: Vec::new(),
         knowledge: RoutedReport::default(),
         map_uncommitted: false,
+        map_edited: false,
         op: None,
         worktree: true,
         left_out: found.left_out,

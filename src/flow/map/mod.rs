@@ -19,6 +19,7 @@ pub mod map_tree;
 pub mod map_worktree;
 pub mod mapping;
 pub mod other_repositories;
+mod row_faults;
 pub mod scope_base;
 
 use schemars::JsonSchema;
@@ -69,6 +70,8 @@ pub struct MapReport {
     /// Whether the map exists only in the working tree: the commit has none, and its whole tree is
     /// one source.
     pub map_uncommitted: bool,
+    /// Whether the file on disk differs from that of HEAD, which is used.
+    pub map_edited: bool,
     /// Whether the record of the mapped scopes changed.
     pub recorded: bool,
     /// The operation that changed records; null if none had to change, for the working tree, and in a dry run.
@@ -112,6 +115,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         retired,
         knowledge,
         map_uncommitted: request.is_uncommitted(session)?,
+        map_edited: request.is_edited(session)?,
         origin_url: rows.map_of.clone(),
         commit: rows.commit,
         branch: rows.branch.clone(),

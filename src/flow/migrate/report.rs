@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::migration::head_commit;
+use crate::flow::pages::scopes;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
@@ -88,9 +89,16 @@ const NOTES: [&str; 3] = [
     "the old history is kept below refs/colony-local/backup, so disk space is not freed until its operation is pruned",
 ];
 
+/// The note where something is mapped.
+const MAPPED_NOTE: &str = "scope ids that begin with a commit change, and with them all their page ids, else the ids of \
+    pages with moved files: a prompt that is cached by them is lost; 'git colony map' makes the new pages";
+
 fn notes(session: &Session, refs: &[FoundRef]) -> Vec<String> {
     let repo = &session.repo;
     let mut notes: Vec<String> = NOTES.iter().map(|&note| note.to_owned()).collect();
+    // Records that cannot be read may be there.
+    let is_mapped = scopes::recorded_ids(repo).map_or(true, |ids| !ids.is_empty());
+    notes.extend(is_mapped.then(|| MAPPED_NOTE.to_owned()));
     let others = repo.remote_names().into_iter().filter(|name| name != REMOTE);
     notes.extend(
         others.map(|name| format!("'{name}' keeps the old history: only '{REMOTE}' is pushed to")),

@@ -20,6 +20,7 @@ use super::residency::PageState;
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::map::scope_record::{self, ScopeRecord};
+use crate::map::show;
 use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Work, unusable};
 use crate::page::pages::{Page, PageId};
@@ -190,6 +191,9 @@ pub(super) fn open_asked(
     let (opened, nothing) = open_wanted(session, scope, work)?;
     if work != Work::Committed {
         return Ok((opened, nothing));
+    }
+    if let Some(note) = show::note_on_disk(&session.repo)? {
+        (session.world.narrate)(&note);
     }
     let is_unmapped = matches!(nothing, Some(NoPages::NotMapped | NoPages::NotHere));
     let changed: BTreeSet<String> =

@@ -207,7 +207,10 @@ fn colony_of(place: &SessionPlace<'_>) -> Result<Option<Colony>> {
     };
     match colonies::find(place.world, &root, None) {
         Ok(colony) => Ok(Some(colony)),
-        Err(error) if error.code() == Code::ColonyNotFound => Ok(None),
+        // None of several is that of the session.
+        Err(error) if matches!(error.code(), Code::ColonyNotFound | Code::NameAmbiguous) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -8,7 +8,8 @@ use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
 /// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
-/// and the index.
+/// and the index. Without a look, also all others in which a new file would count: whichever are created later have
+/// events.
 pub(super) fn directories(
     session: &Session,
     look: Option<&WorktreeLook>,
@@ -26,6 +27,10 @@ pub(super) fn directories(
         }
     }
     let mut all: BTreeSet<PathBuf> = below.iter().map(|path| path.under(repo.workdir())).collect();
+    if look.is_none() {
+        let listed = repo.listed_directories()?;
+        all.extend(listed.iter().map(|path| path.under(repo.workdir())));
+    }
     all.insert(repo.workdir().to_owned());
     all.insert(repo.git_dir().to_owned());
     Ok(all)

@@ -9,8 +9,9 @@ use crate::git::attributes::ignore_stack::IgnoreFilesOf;
 use crate::model::{RepoPath, Result, World};
 
 use super::is_private;
+use super::safe_open::directories_below;
 use super::scan::UntrackedKind;
-use super::untracked;
+use super::untracked::{self, is_repository};
 
 impl Repo {
     /// Lists these files, sorted by path. A tracked one may be gone from the disk.
@@ -31,6 +32,28 @@ impl Repo {
         // A path in conflict has several entries.
         files.dedup();
         Ok(files)
+    }
+
+    /// Lists the directories in which a new file would be listed, also empty ones. Not the root, ignored directories,
+    /// those of nested repositories, and those that cannot be read.
+    pub fn listed_directories(&self) -> Result<Vec<RepoPath>> {
+        let index = self.read_index()?;
+        let mut ignores = self.ignore_stack(&index, IgnoreFilesOf::Worktree)?;
+        let mut open = vec![RepoPath::default()];
+        let mut all = Vec::new();
+        while let Some(directory) = open.pop() {
+            let below = directories_below(self.workdir(), &directory).unwrap_or_default();
+            for path in below {
+                let is_of_git = path.as_bytes() == b".git"
+                    || is_private(path.as_bytes(), self.folds_case())
+                    || is_repository(&path.under(self.workdir()));
+                if !is_of_git && !ignores.ignores(path.as_bytes(), true)? {
+                    open.push(path.clone());
+                    all.push(path);
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Returns `true` if the index has a file at this path.

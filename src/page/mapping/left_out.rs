@@ -72,7 +72,9 @@ impl LeftOutReason {
             LeftOutReason::Scanned => "has images of pages and no text",
             LeftOutReason::TimedOut => "takes too long to read",
             LeftOutReason::Binary => "is binary",
-            LeftOutReason::ExtractorMissing => "cannot be read here: install pdftotext",
+            LeftOutReason::ExtractorMissing => {
+                "cannot be read here: install pdftotext (apt-get install poppler-utils) or git-colony-extract"
+            }
         }
     }
 }

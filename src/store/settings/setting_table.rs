@@ -161,7 +161,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::List,
         set_by: SetBy::UserFiles,
         default: "",
-        help: "directories below which agents may query repositories of the catalog by MCP, besides the workspace",
+        help: "directories below which agents may map repositories, and query those of the catalog, by MCP, besides the workspace",
     },
     Setting {
         key: "colony.tools.cargo",

@@ -95,7 +95,7 @@ impl fmt::Display for ReadFault {
                 write!(f, "git-lfs object {oid} could not be fetched: {reason}")
             }
             ReadFault::ExtractorMissing => f.write_str(
-                "no program for PDF is installed: neither git-colony-extract nor pdftotext",
+                "no program for PDF is installed: pdftotext (apt-get install poppler-utils) or git-colony-extract",
             ),
         }
     }

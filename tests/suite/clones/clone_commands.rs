@@ -555,6 +555,46 @@ fn commands_of_an_agent_outside_a_repository_act_on_its_clone() {
 }
 
 #[test]
+fn one_of_several_colonies_is_chosen_by_a_person() {
+    let sandbox = Sandbox::new();
+    let url = remote(&sandbox);
+    let place = nowhere(&sandbox);
+    for name in ["two", "one"] {
+        place.json(&["colony", "set", name, &url]);
+    }
+    let message = "2 colonies, and none is 'default': 'one', 'two'";
+    for args in [
+        &["--agent", "ada", "status"][..],
+        &["--agent", "ada", "agents"],
+        &["--agent", "ada", "map", "-n"],
+        &["--agent", "ada", "clone"],
+        &["--agent", "ada", "clone", "-n"],
+        &["--agent", "ada", "mcp"],
+        &["colony", "show"],
+    ] {
+        let refused = place.json(args);
+        assert_eq!(refused["code"], "name-ambiguous", "{args:?} {refused:#}");
+        assert_eq!(refused["message"], format!("{message}; nothing has changed"), "{args:?}");
+        let hint = refused["hint"].as_str().unwrap();
+        assert!(hint.starts_with("git colony clone URL --agent "), "{hint}");
+    }
+    // The flag decides, as does a default.
+    let made = place.json(&["clone", &url, "--agent", "ada"]);
+    assert_eq!(made["ok"], true, "{made:#}");
+    assert_eq!(place.json(&["--agent", "ada", "status"])["ok"], true);
+    place.json(&["colony", "set", &url]);
+    assert_eq!(place.json(&["--agent", "bob", "status"])["ok"], true);
+}
+
+#[test]
+fn a_server_for_an_agent_without_a_place_does_not_start() {
+    let sandbox = Sandbox::new();
+    let place = nowhere(&sandbox);
+    let refused = place.json(&["--agent", "ada", "mcp"]);
+    assert_eq!(refused["code"], "not-a-repository", "{refused:#}");
+}
+
+#[test]
 fn where_no_colony_is_noted_the_one_clone_of_that_name_is_meant() {
     let sandbox = Sandbox::new();
     let place = nowhere(&sandbox);

@@ -39,7 +39,7 @@ fn a_plan_is_printed_with_its_sources() {
     sandbox.git(&["commit", "-qam", "guide"]);
     assert_snapshot!(sandbox.colony(&["context", "--plan", "default", "how is a lock taken"]));
     let told = context(&sandbox, &["--plan", "default"]);
-    assert_eq!(paths(&told), ["docs/guide.md", "src/lock.rs"]);
+    assert_eq!(paths(&told), ["docs/guide.md", "src/lock.rs", "src/other.rs", "web/page.html"]);
     assert_eq!(told["budget_tokens"], 3_584);
     let part = &told["parts"][1];
     assert_eq!(part["fragment_id"], "default:repository:src/lock.rs");
@@ -145,14 +145,14 @@ fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
     // No tier has anything: the passages are those of the pages.
     let args = ["--plan", "mapped", "--no-hydrate", "how is a lock taken"];
     let told = context(&sandbox, &args);
-    assert_eq!(paths(&told), ["src/lock.rs"]);
-    let part = &told["parts"][0];
+    assert_eq!(paths(&told), ["docs/guide.md", "src/lock.rs"]);
+    let part = &told["parts"][1];
     assert_eq!((&part["from"], &part["scope_id"]), (&json!("scope"), &json!(scope)));
     assert_eq!(part["tier"], Value::Null);
     // The same passages of a tier are printed once.
     let both = context(&sandbox, &["--plan", "mapped", "how is a lock taken"]);
     assert_eq!(paths(&both), paths(&told));
-    assert_eq!(both["parts"][0]["tier"], "hot");
+    assert_eq!(both["parts"][1]["tier"], "hot");
     assert_eq!(both["text"].as_str().unwrap().matches("take_lock").count(), 1);
     // A file that is too large for the tiers is found.
     let zebra = context(&sandbox, &["--plan", "mapped", "zebra at noon"]);
@@ -267,4 +267,31 @@ fn a_question_is_answered_from_the_index_as_without_it() {
         fs::remove_file(sandbox.path(&format!("lock{number}.txt"))).unwrap();
     }
     assert_eq!(context(&sandbox, &args)["text"], first["text"]);
+}
+
+#[test]
+fn small_files_are_printed_and_identical_ones_once() {
+    let sandbox = Sandbox::new();
+    let long = "A line of a long guide.\n\n".repeat(80);
+    for path in ["copies/one.md", "copies/two.md", "deep/er/copy.md"] {
+        sandbox.write(path, &long);
+    }
+    sandbox.write("small.txt", "one\n");
+    sandbox.write("empty.txt", "");
+    let now = std::time::SystemTime::now();
+    for path in ["a.txt", "copies/one.md", "copies/two.md", "deep/er/copy.md", "small.txt"] {
+        let file = File::options().append(true).open(sandbox.path(path)).unwrap();
+        file.set_modified(now).unwrap();
+    }
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "files"]);
+    for args in [&["--plan", "default"][..], &["a long guide, one bee", "--plan", "default"]] {
+        let told = context(&sandbox, args);
+        let mut shown = paths(&told);
+        shown.dedup();
+        assert_eq!(shown, ["a.txt", "copies/one.md", "dir/b.txt"], "{args:?}");
+        assert_eq!(told["left_out"], 0, "{told:#}");
+    }
+    let tokens = context(&sandbox, &["--plan", "default"])["parts"][0]["tokens"].clone();
+    assert!(tokens.as_u64() < Some(24), "{tokens}");
 }

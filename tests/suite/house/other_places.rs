@@ -25,10 +25,11 @@ const GATED: [&str; 17] = [
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 25] = [
+const OTHERS: [(&str, &str); 26] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
+    ("cli/served/confine.rs", "finds the repository around, starts nothing"),
     (
         "cli/served/run_action.rs",
         "the clone of the agent that acts, or one that runs only what its checkout has",

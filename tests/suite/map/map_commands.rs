@@ -8,7 +8,7 @@ use crate::support::Sandbox;
 
 const MAP: &str = ".colony/repo_map.yaml";
 
-const TWO: &str = "schema_version: 1\nsources:\n  - name: code\n    type: git_repo\n    start_dir: src/\n  \
+const TWO: &str = "schema_version: 1\nsources:\n  - name: code\n    type: git_repo\n    start_dir: dir/\n  \
     - name: papers\n    type: literature\n    binary_policy: skip\n";
 
 fn commit(sandbox: &Sandbox, map: &str) {
@@ -63,8 +63,8 @@ fn show_reads_the_commit_and_has_the_rows_and_the_text() {
     commit(&sandbox, TWO);
     sandbox.write(MAP, "schema_version: 1\nsources: []\n");
     insta::assert_snapshot!(sandbox.colony(&["map", "show"]), @r"
-    '.colony/repo_map.yaml' of 2ee488a3: 2 sources, 0 routing rows
-    code    git_repo    this repository  src/
+    '.colony/repo_map.yaml' of a6b02230: 2 sources, 0 routing rows
+    code    git_repo    this repository  dir/
     papers  literature  this repository  all
     .colony/repo_map.yaml:8:5: warning: 'binary_policy' has no effect on a source of type literature
     ");

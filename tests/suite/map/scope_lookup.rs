@@ -34,6 +34,47 @@ fn a_map_that_is_not_committed_is_said_to_be_that() {
     assert_eq!((told("show"), told("preview")), (json!(false), json!(false)));
 }
 
+/// Asserts that every command that uses the map of HEAD notes `note`, or none where it is `None`.
+fn assert_noted(sandbox: &Sandbox, note: Option<&str>) {
+    for args in [
+        &["map", "-n"][..],
+        &["map", "show"],
+        &["map", "preview"],
+        &["search", "bee"],
+        &["context", "bee"],
+        &["context", "--all"],
+        &["context", "--", "dir"],
+    ] {
+        let run = sandbox.run(args);
+        let notes: Vec<&str> = run.stderr.lines().filter(|line| line.contains(MAP)).collect();
+        assert_eq!(notes, note.as_slice(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_map_that_was_edited_is_said_not_to_be_used() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    commit(&sandbox);
+    sandbox.json(&["map"]);
+    assert_noted(&sandbox, None);
+    let note = "'.colony/repo_map.yaml' has changes that are not committed: that of HEAD is used";
+    sandbox.write(MAP, ROWS.replace("dir\n", "other\n").replace("name: dir", "name: more"));
+    assert_noted(&sandbox, Some(note));
+    sandbox.git(&["add", "-A"]);
+    assert_noted(&sandbox, Some(note));
+    assert_eq!(sandbox.json(&["map", "show"])["map_edited"], true);
+    sandbox.remove(MAP);
+    assert_noted(&sandbox, Some(note));
+    // The newlines of another platform, and other states, are not edits.
+    sandbox.write(MAP, ROWS.replace('\n', "\r\n"));
+    assert_noted(&sandbox, None);
+    sandbox.write(MAP, "sources: []\n");
+    for args in [&["map", "show", "--worktree"][..], &["map", "show", "--rev", "HEAD"]] {
+        assert_eq!(sandbox.json(args)["map_edited"], false);
+    }
+}
+
 fn scopes_of(answer: &Value) -> BTreeSet<&str> {
     let pages = answer["pages"].as_array().unwrap().iter();
     pages.map(|page| page["scope_id"].as_str().unwrap()).collect()

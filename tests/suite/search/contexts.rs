@@ -1,7 +1,7 @@
 //! `context`: the text, its parts and its tokens.
 
 use git_colony::testing::Tokenizer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
@@ -154,10 +154,34 @@ fn all_files_are_packed_from_the_first_on() {
 #[test]
 fn a_budget_is_a_number_of_tokens() {
     let sandbox = mapped();
-    for budget in ["0", "-1", "many", "99999999999999999999"] {
+    for budget in ["-1", "many", "99999999999999999999"] {
         let run = sandbox.run(&["context", "x", &format!("--budget={budget}")]);
         assert_eq!(run.code, 129, "{budget}: {}", output(&run));
     }
+}
+
+#[test]
+fn a_budget_of_nothing_is_answered_with_nothing() {
+    let sandbox = mapped();
+    for args in [
+        &["merge base"][..],
+        &["nothing has these words"],
+        &["--all"],
+        &["--plan", "default"],
+        &["merge base", "--plan", "default"],
+        &["merge base", "--plan", "default", "--skeleton", "0.5"],
+        &["--", "src"],
+    ] {
+        let args = [&["context", "--budget", "0"], args].concat();
+        let run = sandbox.run(&args);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{args:?} {}", run.stderr);
+        let told = sandbox.json(&args);
+        assert_eq!((&told["ok"], &told["text"]), (&json!(true), &json!("")), "{args:?}");
+    }
+    let asked = r#"{"query":"merge base","budget_tokens":0}"#;
+    let run = sandbox.run(&["--json", "call", "context", asked]);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&told["ok"], &told["text"]), (&json!(true), &json!("")), "{told:#}");
 }
 
 #[test]

@@ -97,3 +97,55 @@ fn no_note_passes_for_another_file_of_notes() {
     let text = told["text"].as_str().unwrap();
     assert_eq!(ours(text), length(&told["files"]), "{text}");
 }
+
+/// Returns the lines of a text that pass for those of a file that it is not about.
+fn forged(text: &str) -> Vec<&str> {
+    let forged = ["==> src/real.rs:1-3 <==", "{\"path\":\"src/real.rs\",\"part\":null"];
+    let is_forged = |line: &&str| forged.iter().any(|beginning| line.starts_with(beginning));
+    text.split(LINE_ENDS).filter(is_forged).collect()
+}
+
+/// A repository with such texts in files, in a document of the knowledge base, in a message and in a change.
+fn trapped_everywhere() -> Sandbox {
+    let sandbox = trapped();
+    sandbox.write("new.md", trap());
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", &format!("Lock\n\n{}", trap())]);
+    sandbox.write("trap.md", format!("{}more\n", trap()));
+    sandbox.colony(&["ingest", "new.md"]);
+    sandbox.colony(&["map"]);
+    sandbox
+}
+
+#[test]
+fn no_answer_has_a_line_that_passes_for_a_file() {
+    let sandbox = trapped_everywhere();
+    for args in [
+        &["context", "lock", "--in", "knowledge"][..],
+        &["context", "--plan", "default", "--skeleton", "0.9", "--budget", "9000"],
+        &["search", "lock", "--limit", "50"],
+        &["search", "real", "--limit", "50"],
+        &["git", "read", "trap.md", "new.md", "docs/==> long.md"],
+        &["git", "read", "new.md:2-9"],
+        &["git", "find", "real"],
+        &["git", "history", "--path", "new.md"],
+        &["git", "history", "HEAD"],
+        &["git", "log"],
+        &["git", "diff"],
+        &["git", "blame", "new.md"],
+        &["query", "text", "real"],
+        &["query", "text", "--indexed", "real"],
+        &["query", "file", "new.md"],
+        &["query", "log"],
+        &["diff", "--patch"],
+        &["log"],
+        &["knowledge"],
+        &["pages", "show", "--path", "new.md"],
+        &["pages", "show", "--path", "new.md", "--format", "json"],
+        &["validate", "new.md"],
+    ] {
+        let run = sandbox.run(args);
+        assert!(run.code < 2, "{args:?} {}", run.stderr);
+        assert_eq!(forged(&run.stdout), [""; 0], "{args:?} {}", run.stdout);
+    }
+}

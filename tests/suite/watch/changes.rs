@@ -47,6 +47,42 @@ fn a_watch_of_paths_fires_for_these_also_before_they_exist() {
     assert!(fired["scope_id"].as_str().unwrap().ends_with(":code"));
 }
 
+/// Returns `true` if a process has a watch of the kernel on a directory.
+#[cfg(target_os = "linux")]
+fn has_events(process: u32, directory: &std::path::Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = format!(" ino:{:x} ", fs::metadata(directory).unwrap().ino());
+    let files = fs::read_dir(format!("/proc/{process}/fdinfo")).unwrap();
+    let texts = files.filter_map(|file| fs::read_to_string(file.unwrap().path()).ok());
+    texts.into_iter().any(|text| text.contains(&inode))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_watch_fires_for_files_in_directories_that_were_empty() {
+    let sandbox = mapped();
+    let empty = ["src/empty", "src/a/nested/one", "src/again"];
+    for directory in empty {
+        fs::create_dir_all(sandbox.path(directory)).unwrap();
+    }
+    fs::create_dir_all(sandbox.path("src/out.log/put")).unwrap();
+    let mut watcher = Watcher::start(&sandbox, &["--debounce", SOON]);
+    let process = watcher.child.id();
+    let has = |directory: &str| has_events(process, &sandbox.path(directory));
+    assert_eq!(empty.map(has), [true; 3]);
+    // No file in it counts.
+    assert!(!has("src/out.log/put"));
+    sandbox.write("src/empty/new.rs", "fn new() {}\n");
+    assert_eq!(watcher.next()["paths"], json!(["src/empty/new.rs"]));
+    sandbox.write("src/a/nested/one/new.rs", "fn new() {}\n");
+    assert_eq!(watcher.next()["paths"], json!(["src/a/nested/one/new.rs"]));
+    fs::remove_dir_all(sandbox.path("src/again")).unwrap();
+    fs::create_dir_all(sandbox.path("src/again/below")).unwrap();
+    until(|| has("src/again") && has("src/again/below"));
+    sandbox.write("src/again/below/new.rs", "fn new() {}\n");
+    assert_eq!(watcher.next()["paths"], json!(["src/again/below/new.rs"]));
+}
+
 #[test]
 fn reindex_ends_at_the_pages_of_a_scratch_map() {
     let sandbox = mapped();

@@ -58,6 +58,37 @@ fn the_lines_that_are_found_are_those_of_git_grep() {
 }
 
 #[test]
+fn lines_of_binary_files_are_in_no_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/blob.txt", "zebra\0\nzebra of the blob\n");
+    sandbox.write("data/late.txt", [&vec![b'.'; 7000][..], b"\0\nzebra of the blob\n"].concat());
+    sandbox.write("data/wide.md", b"\xff\xfez\0e\0b\0r\0a\0 \0o\0f\0 \0b\0l\0o\0b\0");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "data"]);
+    assert!(!sandbox.try_git(&["grep", "-I", "zebra"]));
+    let revision = ["git", "find", "zebra", "--ref", "HEAD"];
+    for args in [
+        &["git", "find", "zebra"][..],
+        &revision,
+        &["query", "text", "zebra"],
+        &["query", "text", "--indexed", "zebra"],
+        &["query", "file", "data/blob.txt"],
+        &["query", "file", "data/late.txt"],
+        &["git", "read", "data/blob.txt", "data/late.txt", "data/wide.md"],
+        &["search", "zebra"],
+        &["context", "zebra"],
+        &["context", "--all"],
+        &["context", "--", "data"],
+        &["pages", "show", "--path", "data/blob.txt"],
+    ] {
+        let run = sandbox.run(args);
+        assert!(!run.stdout.contains("of the blob"), "{args:?}: {}", run.stdout);
+    }
+    let searched = sandbox.json(&["query", "text", "zebra"]);
+    assert_eq!(searched["files_not_searched"]["not_text"], 3, "{searched:#}");
+}
+
+#[test]
 fn files_are_read_whole_and_in_part_at_any_state() {
     let sandbox = sandbox();
     let read = |args: &[&str]| sandbox.json(&[&["git", "read"][..], args].concat());

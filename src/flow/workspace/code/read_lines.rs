@@ -7,6 +7,7 @@ use super::{State, hidden, require_shown, typed_path};
 use crate::design::checkpoint::secrets::contains_secret;
 use crate::flow::workspace::query::target::Content;
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::source::file::is_binary;
 use crate::store::Session;
 
 /// The most bytes of a file that are looked at.
@@ -112,7 +113,7 @@ fn read_one(world: &World, content: &Content, typed: &str, most: usize) -> Resul
     if contains_secret(&bytes) {
         return Err(hidden(&path));
     }
-    if bytes.iter().take(8000).any(|byte| *byte == 0) {
+    if is_binary(&bytes) {
         let message = format!("'{path}' is not a text");
         return Err(Error::new(Code::PathNotFound, message).unchanged());
     }

@@ -9,6 +9,7 @@ use super::target::{Content, Listed, ListedFile, Reader};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::git::worktree::safe_open::Fault;
 use crate::model::{RepoPath, Result, World};
+use crate::source::file::is_binary;
 use crate::source::globs::{GlobVerdict, Globs};
 use crate::text::line_query::{FoundLine, LineQuery};
 
@@ -35,7 +36,7 @@ pub struct NotSearched {
     pub secret: usize,
     /// Those that are larger than the limit.
     pub too_large: usize,
-    /// Those that are not UTF-8.
+    /// Those that are binary, or not UTF-8.
     pub not_text: usize,
     /// Symlinks, and whatever else is not a plain file.
     pub not_a_file: usize,
@@ -162,7 +163,8 @@ impl LineSearch<'_> {
                     continue;
                 }
             };
-            let Ok(text) = String::from_utf8(bytes) else {
+            let text = (!is_binary(&bytes)).then(|| String::from_utf8(bytes).ok());
+            let Some(text) = text.flatten() else {
                 all.not_searched.not_text += 1;
                 all.not_searched.count += 1;
                 continue;

@@ -7,6 +7,7 @@ use super::target::Target;
 use super::{Answered, Asked, Query, QueryKind, ResultOf};
 use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::source::file::is_binary;
 use crate::workspace::catalog::resolve::Workspace;
 
 /// The file to read.
@@ -91,6 +92,9 @@ fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<File
     let mut bytes = content.beginning(world, &path, limit)?;
     if is_named_as_secret(&path) || contains_secret(&bytes) {
         return Err(refused(format!("'{path}' looks like a secret")));
+    }
+    if is_binary(&bytes) {
+        return Err(refused(format!("'{path}' is not a text")));
     }
     let is_cut = bytes.len() > most;
     bytes.truncate(most);

@@ -1,6 +1,8 @@
 //! What a migration to git-lfs tells, and what it leaves behind in the way of notes: counts, the index,
 //! commits that somebody noted elsewhere.
 
+use std::collections::BTreeSet;
+
 use crate::support::Sandbox;
 
 use super::rewrite::{POINTER, grown, grown_with_origin, with_origin};
@@ -13,6 +15,26 @@ fn the_files_of_head_that_move_to_git_lfs_are_counted() {
     let real = sandbox.json(&["lfs", "migrate", "--no-push"]);
     assert_eq!(real["files"], 2, "{real:#}");
     assert_eq!(sandbox.json(&["lfs", "migrate", "--push"])["files"], 0);
+}
+
+#[test]
+fn a_migration_says_that_ids_of_scopes_and_pages_change() {
+    let sandbox = grown();
+    let is_said = |args: &[&str]| {
+        let notes = sandbox.json(&[&["lfs", "migrate"], args].concat())["notes"].to_string();
+        notes.contains("scope ids that begin with a commit change")
+    };
+    assert!(!is_said(&["-n"]), "nothing is mapped");
+    let ids = || -> BTreeSet<String> {
+        sandbox.json(&["map"]);
+        let pages = sandbox.json(&["pages"])["pages"].as_array().unwrap().clone();
+        let id = |name: &str| pages[0][name].as_str().unwrap().to_owned();
+        BTreeSet::from([id("scope_id"), id("page_id")])
+    };
+    let before = ids();
+    assert!(is_said(&["-n"]));
+    assert!(is_said(&["--no-push"]));
+    assert_eq!(before.intersection(&ids()).count(), 0);
 }
 
 #[test]

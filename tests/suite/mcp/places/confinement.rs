@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::mcp::client::{Client, USUAL};
+use crate::mcp::where_user_sets;
 use crate::support::{Sandbox, View};
 
 /// Another repository of the same user, with an agent.
@@ -54,6 +55,45 @@ fn only_clones_of_the_same_repository_are_reached() {
         let told = map(&mut client, own.clone());
         assert_eq!(told["ok"], true, "{told:#}");
     }
+}
+
+#[test]
+fn repositories_below_the_roots_of_catalogs_are_mapped() {
+    let sandbox = Sandbox::new();
+    let (other, _) = other_repository(&sandbox);
+    let roots = sandbox.outside().join("roots");
+    let inside = sandbox.at(roots.join("inside"));
+    sandbox.git(&["clone", "-q", other.root.to_str().unwrap(), inside.root.to_str().unwrap()]);
+    // What is below a root may lead out of it: by its '.git', a link, or the repository around.
+    sandbox.git(&["init", "-q", roots.parent().unwrap().join("around").to_str().unwrap()]);
+    let around = sandbox.outside().join("around/sub");
+    fs::create_dir_all(&around).unwrap();
+    for (name, text) in [("pointing", other.root.join(".git")), ("linked", sandbox.path("x"))] {
+        fs::create_dir(roots.join(name)).unwrap();
+        fs::write(roots.join(name).join(".git"), format!("gitdir: {}\n", text.display())).unwrap();
+    }
+    symlink(&other.root, roots.join("link")).unwrap();
+    other.git(&["worktree", "add", "-q", "--detach", roots.join("tree").to_str().unwrap()]);
+    let both = format!("{},{}", roots.display(), around.display());
+    let allowed = where_user_sets(&sandbox, "colony.catalog.roots", &both);
+    let mut client = Client::of(&allowed, USUAL, &["mcp", "--trust"]);
+    let told = map(&mut client, inside.root.clone());
+    assert_eq!(told["ok"], true, "{told:#}");
+    let outside = ["pointing", "linked", "link", "tree", "link/..", "none"];
+    let outside = outside.iter().map(|name| roots.join(name));
+    for place in outside.chain([around.clone(), other.root.clone(), roots.join("../other")]) {
+        let told = map(&mut client, place.clone());
+        assert_eq!(told["code"], "path-outside", "{} {told:#}", place.display());
+        assert!(told["message"].as_str().unwrap().contains("'colony.catalog.roots'"), "{told:#}");
+    }
+    // Only repositories, and only where the user says so.
+    let from = json!({ "from": inside.root, "source_uri": "https://example.com/", "to": "docs" });
+    let told = client.call("ingest", &from)["structuredContent"].clone();
+    assert_eq!(told["code"], "path-outside", "{told:#}");
+    sandbox.git(&["config", "colony.catalog.roots", &both]);
+    let mut client = Client::of(&sandbox, USUAL, &["mcp", "--trust"]);
+    let told = map(&mut client, inside.root.clone());
+    assert_eq!(told["code"], "path-outside", "{told:#}");
 }
 
 #[test]
