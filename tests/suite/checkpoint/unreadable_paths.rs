@@ -203,7 +203,7 @@ fn a_new_file_that_may_not_be_read_is_left_out_and_named() {
     let mapped = run(&sandbox, &["map", "--worktree"]);
     let said = String::from_utf8_lossy(&mapped.stdout);
     assert!(said.ends_with("left out: x cannot be read\n"), "{said}");
-    assert_eq!(mapped.status.code(), Some(1), "a file that failed beside others");
+    assert_eq!(mapped.status.code(), Some(0), "the pages of all others can be used");
     // What is asked for by name is not left out.
     let named = run(&sandbox, &["commit", "-m", "named", "x"]);
     assert_eq!(named.status.code(), Some(128), "{named:?}");
