@@ -60,12 +60,11 @@ impl<'a> RowFaults<'a> {
         let Some(path) = row.submodule.as_ref().filter(|_| row.fault.is_none()) else {
             return Ok(None);
         };
-        let submodules = match self.submodules.get() {
-            Some(submodules) => submodules,
-            None => {
-                let submodules = self.read_submodules()?;
-                self.submodules.get_or_init(|| submodules)
-            }
+        let submodules = if let Some(submodules) = self.submodules.get() {
+            submodules
+        } else {
+            let submodules = self.read_submodules()?;
+            self.submodules.get_or_init(|| submodules)
         };
         Ok(match submodules {
             Ok(known) => {
