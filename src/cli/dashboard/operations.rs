@@ -58,6 +58,8 @@ pub(super) struct Operation {
     pub(super) branch: Value,
     pub(super) commit: Value,
     pub(super) enabled_sources: Value,
+    /// Whether the files of the working tree are mapped.
+    pub(super) worktree: bool,
     pub(super) started_at: String,
     pub(super) completed_at: Option<String>,
     pub(super) message: String,

@@ -189,7 +189,16 @@ fn of_the_map() -> Vec<Route> {
             "POST /vcm/map",
             Adds,
             "map",
-            &[url, branch, commit, rev, offline, as_arg("base_scope_id", "base_scope"), sources],
+            &[
+                url,
+                branch,
+                commit,
+                rev,
+                offline,
+                as_arg("base_scope_id", "base_scope"),
+                sources,
+                same("worktree"),
+            ],
         )
         .with(FRESH, By::Code(Shape::StartMap)),
         route("GET /operations", Reads, "map", &[]).with(&[], By::Code(Shape::Operations)),
@@ -303,7 +312,12 @@ fn of_knowledge() -> Vec<Route> {
             "GET /context",
             Reads,
             "context",
-            &[as_arg("q", "question").required(), how("budget", Number("budget", Some(4096)))],
+            &[
+                as_arg("q", "question").required(),
+                how("budget", Number("budget", Some(4096))),
+                as_arg("in", "origin"),
+                same("path"),
+            ],
         ),
         route("GET /context/stats", Reads, "context stats", &[]),
     ]
