@@ -1,20 +1,22 @@
 // Undo and redo, and what a change of a branch would leave behind.
 
 import { html, stale } from './store.js';
-import { plural, short, text } from './parts.js';
+import { number, plural, short, text } from './parts.js';
 import { propose } from './dialogs.js';
-
-const SHOWN = 8;
 
 /** What the status line offers after a change that can be undone. */
 export const UNDO = { name: 'Undo …', run: () => step('undo') };
 
 export function Leaving({ rows }) {
   const lists = [rows ?? []].flat().filter((each) => each.count);
-  return lists.map((each) => html`<div key=${text(each.branch)}><p>${plural(each.count, 'commit')} would leave ${text(each.branch)}:</p>
-    <ul class="plain">${(each.newest ?? []).slice(0, SHOWN).map((commit) =>
-      html`<li key=${text(commit.sha)}><span class="mono">${short(commit.sha)}</span> ${text(commit.subject)}</li>`)}
-      ${each.count > SHOWN && html`<li class="faint">and ${each.count - SHOWN} more</li>`}</ul></div>`);
+  return lists.map((each) => {
+    // The newest come with their subjects, the others only as a number.
+    const newest = each.newest ?? [];
+    return html`<div key=${text(each.branch)}><p>${plural(each.count, 'commit')} would leave ${text(each.branch)}:</p>
+      <ul class="plain">${newest.map((commit) =>
+        html`<li key=${text(commit.sha)}><span class="mono">${short(commit.sha)}</span> ${text(commit.subject)}</li>`)}
+      ${each.count > newest.length && html`<li class="faint">and ${number(each.count - newest.length)} more</li>`}</ul></div>`;
+  });
 }
 
 export const refusal = (report) => (report.refused ? text(report.refused.message) : report.ok === false ? text(report.message) : null);
