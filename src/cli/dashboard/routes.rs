@@ -129,6 +129,7 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     all.extend(of_the_map());
     all.extend(of_pages());
     all.extend(of_knowledge());
+    all.extend(of_search());
     all.extend(of_work());
     all.extend(of_states());
     all
@@ -297,6 +298,11 @@ fn of_knowledge() -> Vec<Route> {
             ],
         )
         .with(&[], By::Stream),
+    ]
+}
+
+fn of_search() -> Vec<Route> {
+    vec![
         route(
             "GET /search",
             Reads,
