@@ -586,6 +586,17 @@ await step('the newest operation can be undone on its page, and compared', async
   await apply('Undo');
 });
 
+await step('an agent whose commit was squashed has nothing unmerged', async () => {
+  fixture.colony('merge', 'zoe', '--squash');
+  await visit('/fleet/zoe');
+  await button('Remove …').click();
+  await planned();
+  await inDialog().getByText('1 commit, squashed into main').waitFor();
+  await page.keyboard.press('Escape');
+  await noDialog();
+  fixture.colony('undo');
+});
+
 await step('all commits that would leave are counted', async () => {
   const head = fixture.git('rev-parse', 'HEAD').trim();
   fixture.colony('checkpoint', '--label', 'before many', '--quiet');

@@ -1,7 +1,7 @@
 // Undo and redo, and what a change of a branch would leave behind.
 
 import { html, stale } from './store.js';
-import { number, plural, short, text } from './parts.js';
+import { Command, number, plural, short, text } from './parts.js';
 import { propose } from './dialogs.js';
 
 /** What the status line offers after a change that can be undone. */
@@ -28,7 +28,9 @@ export function step(which) {
       <p>${plural(report.files_restored ?? 0, 'file')} restored, ${plural(report.files_moved_aside ?? 0, 'file')} moved aside.</p>
       <${Leaving} rows=${report.leaving_commits} />
       ${(report.checkpoints_gone ?? []).map((each) =>
-        html`<p key=${text(each.checkpoint_id)}>The checkpoint <strong>${text(each.label)}</strong> would go.</p>`)}`,
+        html`<p key=${text(each.checkpoint_id)}>The checkpoint <strong>${text(each.label)}</strong> would go.</p>`)}
+      ${report.not_undone && html`<p>${text(report.not_undone.command)} stays as it is. To take it back:</p><${Command} line=${report.not_undone.way_back} />`}
+      ${report.refused?.hint && html`<${Command} line=${report.refused.hint} />`}`,
     blocked: refusal, done: () => stale(),
   });
 }
