@@ -80,8 +80,24 @@ export function makeRepository(binary) {
   colony(clone('eve'), '--agent', 'eve', 'checkpoint', '--label', 'Reword the notes', '--quiet');
   write(repository, 'notes.txt', 'one\ntwo\nthree on main\nfour\nfive\n');
   colony(repository, 'checkpoint', '--label', 'notes on main', '--quiet');
+  // The branch of this one has all that main has.
+  colony(repository, 'agents', 'new', 'zoe');
+  write(clone('zoe'), 'zoe.txt', 'by zoe\n');
+  colony(clone('zoe'), '--agent', 'zoe', 'checkpoint', '--label', 'Add a note', '--quiet');
 
-  return { root, repository, origin, environment, colony: (...words) => colony(repository, ...words), git: (...words) => git(repository, ...words), write: (name, text) => write(repository, name, text), remove: () => fs.rmSync(root, { recursive: true, force: true }) };
+  /** Makes another repository, which has no map and one session. */
+  const makePlain = () => {
+    const plain = path.join(root, 'plain');
+    fs.mkdirSync(plain);
+    git(plain, 'init', '--quiet');
+    write(plain, 'src/header.rs', code('header'));
+    git(plain, 'add', '--all');
+    git(plain, 'commit', '--quiet', '--message', 'Begin');
+    for (const words of [['map'], ['map', '--worktree'], ['session', 'new']]) colony(plain, ...words);
+    return plain;
+  };
+
+  return { root, repository, origin, environment, makePlain, colony: (...words) => colony(repository, ...words), git: (...words) => git(repository, ...words), write: (name, text, directory = repository) => write(directory, name, text), remove: () => fs.rmSync(root, { recursive: true, force: true }) };
 }
 
 function code(name) {

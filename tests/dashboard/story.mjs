@@ -52,8 +52,8 @@ function require_(condition, message) {
 
 // The server
 
-async function startServer(...words) {
-  const child = spawn(binary, ['dashboard', ...words], { cwd: fixture.repository, env: fixture.environment, stdio: ['pipe', 'pipe', 'pipe'] });
+async function startServer(words = [], cwd = fixture.repository) {
+  const child = spawn(binary, ['dashboard', ...words], { cwd, env: fixture.environment, stdio: ['pipe', 'pipe', 'pipe'] });
   const link = await new Promise((resolve, reject) => {
     let output = '';
     const read = (chunk) => {
@@ -67,6 +67,21 @@ async function startServer(...words) {
     setTimeout(() => reject(new Error(`no link in 30 s: ${output}`)), 30_000).unref();
   });
   return { child, link, origin: new URL(link).origin };
+}
+
+/** Presses Enter in the terminal of the server, and returns the link that it prints. */
+function nextLink(server) {
+  const printed = new Promise((resolve) => {
+    const read = (chunk) => {
+      const match = String(chunk).match(/http:\/\/127\.0\.0\.1:\d+\/#\S+/);
+      if (!match) return;
+      server.child.stdout.off('data', read);
+      resolve(match[0]);
+    };
+    server.child.stdout.on('data', read);
+  });
+  server.child.stdin.write('\n');
+  return printed;
 }
 
 function stopServer(server) {
@@ -103,7 +118,10 @@ async function visit(address) {
 
 const button = (name, exact = true) => page.getByRole('button', { name, exact });
 const inDialog = () => page.locator('dialog[open]');
-const planned = () => page.locator('dialog[open] .plan-message').waitFor();
+const planned = async () => {
+  await page.locator('dialog[open] .plan-message').waitFor();
+  await requireWords('the dialog');
+};
 const seen = (text) => page.getByText(text).first().waitFor();
 
 async function noDialog() {
@@ -121,6 +139,21 @@ async function requireAccessible(what) {
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   const lines = violations.map((each) => `${each.id}: ${each.nodes.slice(0, 2).map((node) => node.html.slice(0, 160)).join(' | ')}`);
   require_(!lines.length, `axe finds violations on ${what}: ${lines.join('; ')}`);
+}
+
+/** Text that is no text of a person: an object, or a value that is not there. */
+async function requireWords(what) {
+  const found = await page.evaluate(() => document.querySelector('#app').innerText.match(/.{0,40}(\[object|\bundefined\b|\bNaN\b).{0,40}/)?.[0]);
+  require_(!found, `${what} says '${found}'`);
+}
+
+/** A table is read without scrolling it, and its buttons can be seen. */
+async function requireInSight(what) {
+  const hidden = await page.evaluate(() => {
+    const boxes = [...document.querySelectorAll('.table-box')].filter((box) => box.scrollWidth > box.clientWidth);
+    return boxes.map((box) => `${box.getAttribute('aria-label')} is ${box.scrollWidth - box.clientWidth} px wider than its box`);
+  });
+  require_(!hidden.length, `${what}: ${hidden.join('; ')}`);
 }
 
 async function picture(name) {
@@ -184,7 +217,51 @@ await step('a new tab has no login, and takes none of another tab', async () => 
   const other = await newPage(context);
   await other.goto(server.origin);
   await other.getByText('A link counts once').waitFor();
+  await other.getByText('Each tab has a login of its own').waitFor();
+  // A link that is pasted into the tab changes only what follows '#'.
+  await other.goto(await nextLink(server));
+  await other.getByRole('heading', { name: 'Home' }).waitFor();
+  require_(!other.url().includes('#'), `the address still has the code: ${other.url()}`);
   await other.close();
+});
+
+await step('the fleet says what merges cleanly, and who settles a conflict', async () => {
+  await visit('/fleet');
+  await page.getByRole('row', { name: /^zoe/ }).getByText('✓ clean into main').waitFor();
+  for (const name of ['ada', 'zoe']) fixture.colony('merge', name);
+  await visit('/fleet');
+  await page.locator('.next').getByText('or let eve settle it:').waitFor();
+  await requireWords('the fleet');
+  await button('Settle and merge …').click();
+  await planned();
+  await inDialog().getByLabel('as in fork/eve').waitFor();
+  await page.keyboard.press('Escape');
+  await noDialog();
+  for (let step = 0; step < 2; step += 1) fixture.colony('undo');
+});
+
+await step('many clashes about one file are one line', async () => {
+  const names = Array.from({ length: 20 }, (_, at) => `fork/agent-${at}`);
+  const clashes = names.flatMap((a, at) => names.slice(at + 1).map((b) => ({ a, b, paths: ['notes.txt'], binary: false })));
+  for (let at = 0; at < 9; at += 1) clashes.push({ a: 'fork/x', b: `fork/y${at}`, paths: [`file-${at}`], binary: false });
+  const change = async (route) => {
+    const response = await route.fetch();
+    if (response.status() !== 200) return route.fulfill({ response });
+    return route.fulfill({ response, json: { ...(await response.json()), clashes } });
+  };
+  await page.route('**/api/v1/fleet', change);
+  await visit('/fleet');
+  await seen('5 more clashes');
+  require_((await page.locator('.clashes').first().locator('li').count()) === 5, 'not five clashes are shown');
+  await page.locator('.clashes li').first().getByText('and 12 more').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
+await step('the header follows files that write no event', async () => {
+  await visit('/');
+  fixture.write('dirt.txt', 'not committed\n');
+  await page.locator('header').getByText('1 path uncommitted').waitFor();
+  fs.rmSync(path.join(fixture.repository, 'dirt.txt'));
 });
 
 await step('before a session, a page that needs one names the next step', async () => {
@@ -217,6 +294,36 @@ await step('a session begins', async () => {
   await button('New session').first().click();
   await page.getByRole('heading', { name: 'Design monorepo' }).waitFor();
   await page.getByRole('link', { name: 'VCM', exact: true }).waitFor();
+});
+
+await step('the end of a session is asked for, and told', async () => {
+  await visit('/');
+  await button('New session').first().click();
+  await page.getByRole('heading', { name: 'Design monorepo' }).waitFor();
+  await visit('/');
+  await button('End …').first().click();
+  await inDialog().getByText('Others stay open.').waitFor();
+  await apply('End');
+  await page.getByRole('status').getByText('has ended').waitFor();
+});
+
+await step('a problem of Load is told once, and goes with the page', async () => {
+  expected.push(/4\d\d.*\/repo-map/);
+  await visit('/design');
+  await page.getByLabel('URL').fill('');
+  await page.getByLabel('Branch').fill('no-such-branch');
+  await button('Load').click();
+  await page.getByRole('alert').waitFor();
+  await visit('/design?branch=no-such-branch&commit=HEAD');
+  await page.getByRole('alert').waitFor();
+  require_((await page.getByRole('alert').count()) === 1, 'one problem is told several times');
+  await button('Load').click();
+  await calm();
+  require_((await page.getByRole('alert').count()) === 1, 'one problem is told several times');
+  await page.getByRole('link', { name: 'Home', exact: true }).click();
+  await page.getByRole('link', { name: 'Design monorepo', exact: true }).click();
+  await seen('Nothing is loaded');
+  require_((await page.getByRole('alert').count()) === 0, 'an old problem stays');
 });
 
 await step('Load shows the files and the sources, all ticked', async () => {
@@ -299,6 +406,10 @@ await step('a page shows its text; a lock appears in the working set and goes', 
   await visit('/vcm?q=header');
   await page.locator('.catalog a').first().click();
   await page.locator('pre.text').first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/q=header/);
+  await page.locator('.catalog a').first().click();
+  await page.locator('pre.text').first().waitFor();
   await button('Lock for 5 min').click();
   await button('Unlock').waitFor();
   await visit('/vcm');
@@ -306,17 +417,49 @@ await step('a page shows its text; a lock appears in the working set and goes', 
   await seen('No page is locked.');
 });
 
-await step('promote shows the change of the map, and commits it', async () => {
+await step('a new document is ingested, and what was done is told', async () => {
+  fixture.write('literature/curated/ash.md', '# Ash\n\nThe ash of an engine is measured.\n');
+  fixture.git('add', '--all', 'literature');
+  fixture.git('commit', '--quiet', '--message', 'Add a document');
+  await visit(LOADED);
+  await button('Ingest …').click();
+  await planned();
+  await inDialog().getByText('literature/curated/ash.md').waitFor();
+  await inDialog().getByRole('button', { name: 'Ingest', exact: true }).click();
+  await inDialog().getByRole('heading', { name: 'Ingested' }).waitFor();
+  await inDialog().getByRole('button', { name: 'Close' }).click();
+  require_(/ash\.md/.test(fixture.colony('knowledge', '--json')), 'the document is not in the knowledge base');
+});
+
+await step('promote shows the change of the map, keeps what was typed, and commits it', async () => {
+  expected.push(/4\d\d.*\/promote/);
   await visit(LOADED);
   await button('Promote …').click();
+  await inDialog().getByLabel('File or directory').fill('literature/curated/burm.md');
+  await inDialog().getByRole('button', { name: 'Show the change' }).click();
+  await inDialog().getByRole('alert').waitFor();
+  require_((await inDialog().getByLabel('File or directory').inputValue()) === 'literature/curated/burm.md', 'what was typed is gone');
   await inDialog().getByLabel('File or directory').fill('literature/curated/burn.md');
-  await inDialog().getByRole('button', { name: 'Next' }).click();
+  await inDialog().getByRole('button', { name: 'Show the change' }).click();
   await planned();
   await inDialog().locator('.line.plus').first().waitFor();
+  await requireAccessible('the dialog of a promotion');
   await inDialog().getByRole('button', { name: 'Commit' }).click();
   await inDialog().getByRole('heading', { name: 'Promoted' }).waitFor();
+  await inDialog().getByText('by Clear KB chunks (row 2)').waitFor();
   await inDialog().getByRole('button', { name: 'Close' }).click();
   require_(/burn\.md/.test(fixture.git('show', 'HEAD:.colony/repo_map.yaml')), 'the map has no commit of it');
+});
+
+await step('demote shows its change as well', async () => {
+  await visit(LOADED);
+  await button('Demote …').first().click();
+  await inDialog().getByLabel('File or directory').fill('literature/promoted/orbit.md');
+  await inDialog().getByRole('button', { name: 'Show the change' }).click();
+  await planned();
+  await inDialog().locator('.line.plus').first().waitFor();
+  await page.keyboard.press('Escape');
+  await noDialog();
 });
 
 await step('the chunks of a row are cleared', async () => {
@@ -350,6 +493,11 @@ await step('a watch is started, fires, changes its mode, and stops', async () =>
   fixture.write('src/header.rs', '//! Changed for the watch.\n');
   await page.locator('.events').getByText('watch fired').first().waitFor();
   await page.waitForFunction(() => Number(document.querySelector('td.num')?.textContent) > 0);
+  for (const words of ['watch fired', 'watch_fired:']) {
+    await page.locator('[data-filter]').fill(words);
+    await page.locator('.events .event-row.row').getByText('watch fired').first().waitFor();
+  }
+  await page.locator('[data-filter]').fill('');
   await page.getByLabel('Mode of story').selectOption('invalidate');
   await page.waitForFunction(() => document.querySelector('[aria-label="Mode of story"]')?.value === 'invalidate');
   await row.getByRole('button', { name: 'Stop' }).click();
@@ -421,6 +569,49 @@ await step('search finds passages, and a context of some tokens', async () => {
   await page.locator('.hits li').first().waitFor();
   await page.getByRole('link', { name: 'Context for a prompt' }).click();
   await page.locator('pre.text').waitFor();
+  require_(/header\.rs/.test(await page.locator('pre.text').innerText()), 'the context has no mapped file');
+  await visit('/search?q=engine+pressure&view=context&in=knowledge&path=*.md');
+  await page.locator('pre.text').or(page.getByText('Nothing was found')).first().waitFor();
+  require_(!/\.rs\b/.test(await page.locator('main').innerText()), 'the context is not only of the knowledge base');
+});
+
+await step('the newest operation can be undone on its page, and compared', async () => {
+  fixture.colony('merge', 'zoe');
+  const { op } = JSON.parse(fixture.colony('status', '--json')).undo;
+  await visit(`/timeline/${op}`);
+  await page.getByRole('link', { name: 'Diff', exact: true }).first().click();
+  await page.locator('.diff').getByText('zoe.txt').waitFor();
+  await button('Undo …').click();
+  await planned();
+  await apply('Undo');
+});
+
+await step('an agent whose commit was squashed has nothing unmerged', async () => {
+  fixture.colony('merge', 'zoe', '--squash');
+  await visit('/fleet/zoe');
+  await button('Remove …').click();
+  await planned();
+  await inDialog().getByText('1 commit, squashed into main').waitFor();
+  await page.keyboard.press('Escape');
+  await noDialog();
+  fixture.colony('undo');
+});
+
+await step('all commits that would leave are counted', async () => {
+  const head = fixture.git('rev-parse', 'HEAD').trim();
+  fixture.colony('checkpoint', '--label', 'before many', '--quiet');
+  for (let at = 0; at < 9; at += 1) fixture.git('commit', '--quiet', '--allow-empty', '--message', `Step ${at}`);
+  await visit('/timeline');
+  await page.getByRole('row', { name: /before many/ }).getByRole('button', { name: 'Restore …' }).click();
+  await planned();
+  const words = await inDialog().innerText();
+  const total = Number(words.match(/(\d+) commits would leave/)?.[1]);
+  const rest = Number(words.match(/and (\d+) more/)?.[1] ?? 0);
+  const shown = await inDialog().locator('.plain li .mono').count();
+  require_(total === 9 && shown + rest === total, `${total} commits, of which ${shown} and ${rest} are told`);
+  await page.keyboard.press('Escape');
+  await noDialog();
+  fixture.git('reset', '--quiet', '--hard', head);
 });
 
 await step('the keyboard alone goes to a page, a row, and back', async () => {
@@ -436,6 +627,12 @@ await step('the keyboard alone goes to a page, a row, and back', async () => {
   await page.getByRole('heading', { name: 'ada' }).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+  await visit(LOADED);
+  await page.keyboard.press('/');
+  await page.getByRole('heading', { name: 'Search' }).waitFor();
+  await page.waitForFunction(() => document.activeElement?.name === 'q');
+  await page.keyboard.press('Escape');
+  await visit('/fleet');
   await page.keyboard.press('?');
   await inDialog().waitFor();
   await page.keyboard.press('Escape');
@@ -481,8 +678,10 @@ for (const colorScheme of ['light', 'dark']) {
         if (width === 640) await visit(address);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         require_(over <= 0, `${address} is ${over} px too wide at ${width}`);
+        await requireInSight(`${address} at ${width}`);
         if (width !== 2560) await picture(`${address.split(/[?/]/).filter(Boolean).slice(0, 2).join('-') || 'home'}-${width}-${colorScheme}`);
       }
+      await requireWords(address);
       await requireAccessible(`${address}, ${colorScheme}`);
     }
     await page.setViewportSize({ width: 1280, height: 800 });
@@ -492,18 +691,51 @@ for (const colorScheme of ['light', 'dark']) {
 
 await step('a dashboard that has ended is told, and its command', async () => {
   expected.push(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|net::/);
+  await visit('/');
   await stopServer(server);
   await page.getByRole('alert').getByText('The dashboard has ended').waitFor();
-  await seen('git colony dashboard');
+  await seen(`git colony dashboard --port ${new URL(server.origin).port}`);
+  await page.locator('header').getByText('ended').waitFor();
+  await button('New session').first().click();
+  await inDialog().getByText('the dashboard has ended').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'VCM', exact: true }).click();
+  await calm();
 });
 
 await step('a read-only dashboard offers no change', async () => {
-  server = await startServer('--read-only');
+  server = await startServer(['--read-only']);
   page = await newPage(await browser.newContext({ viewport: { width: 1280, height: 800 } }));
   await page.goto(server.link);
   await seen('read-only');
   await visit('/timeline');
   require_(await button('Undo …').first().isDisabled(), 'Undo is enabled');
+  await stopServer(server);
+});
+
+await step('a map without a file, and the working tree, are mapped again', async () => {
+  const plain = fixture.makePlain();
+  server = await startServer([], plain);
+  page = await newPage(await browser.newContext({ viewport: { width: 1280, height: 800 } }));
+  await page.goto(server.link);
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  await visit('/vcm');
+  await seen(/committed: 1?\d pages?, .* uncommitted: /);
+  const scopes = page.getByRole('group', { name: 'Scopes' });
+  for (const name of ['default', 'default (uncommitted)']) {
+    const row = scopes.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+    await row.getByRole('button', { name: 'Map again' }).click();
+    await page.waitForFunction((count) => document.querySelectorAll('[aria-label="Mapping operations"] .state.good').length === count, name === 'default' ? 1 : 2);
+    await row.getByRole('link', { name, exact: true }).click();
+    const pages = Number(await row.locator('td.num').first().innerText());
+    await page.waitForFunction((count) => document.querySelectorAll('.catalog .page-row.row').length === count, pages);
+    require_(pages > 0, 'the scope has no page');
+  }
+  fixture.write('src/header.rs', '//! Changed.\n', plain);
+  await visit('/vcm');
+  await button('Map all again').click();
+  await page.waitForFunction(() => document.querySelectorAll('[aria-label="Mapping operations"] .state.good').length >= 3);
+  await button('Map all again').waitFor({ state: 'detached' });
   await stopServer(server);
 });
 

@@ -53,6 +53,7 @@ const FILES: &[(&str, &[u8])] = files![
     "vendor/LICENSES",
     "vendor/htm.module.js",
     "vendor/preact.mjs",
+    "words.js",
 ];
 
 /// The variable that names a folder with other files, in builds with debug assertions.

@@ -40,6 +40,7 @@ pub(super) fn start(
         branch: named.branch,
         commit: named.commit,
         enabled_sources: sources,
+        worktree: asked.arguments.get("worktree").is_some_and(|given| given == true),
         started_at: time::rfc3339(&world.now()),
         completed_at: None,
         message: "waits for its turn".to_owned(),
@@ -76,6 +77,9 @@ fn require_known(
     let mut words = vec!["map".to_owned(), "show".to_owned()];
     if named.origin_url.is_string() {
         words.push("--offline".to_owned());
+    }
+    if asked.arguments.get("worktree").is_some_and(|given| given == true) {
+        words.push("--worktree".to_owned());
     }
     for (flag, name) in
         [("--url", "origin_url"), ("--branch", "branch"), ("--commit", "commit"), ("--rev", "rev")]

@@ -58,6 +58,8 @@ pub(super) struct Operation {
     pub(super) branch: Value,
     pub(super) commit: Value,
     pub(super) enabled_sources: Value,
+    /// Whether the files of the working tree are mapped.
+    pub(super) worktree: bool,
     pub(super) started_at: String,
     pub(super) completed_at: Option<String>,
     pub(super) message: String,
@@ -294,5 +296,29 @@ impl Maps {
         };
         // It returns nothing; a panic was printed already.
         worker.map(JoinHandle::join).transpose().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_knows_each_status() {
+        let words = include_str!("web/words.js");
+        let (_, table) = words.split_once("OPERATIONS = {").unwrap();
+        let (table, _) = table.split_once("};").unwrap();
+        let known: Vec<_> =
+            table.lines().filter_map(|line| line.trim().split_once(": [")).collect();
+        let all = [
+            Status::Pending,
+            Status::Running,
+            Status::Mapped,
+            Status::Partial,
+            Status::Error,
+            Status::Canceled,
+        ];
+        let names = all.map(|status| serde_json::to_value(status).unwrap());
+        assert_eq!(known.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
     }
 }

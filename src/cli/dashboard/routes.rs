@@ -129,6 +129,7 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     all.extend(of_the_map());
     all.extend(of_pages());
     all.extend(of_knowledge());
+    all.extend(of_search());
     all.extend(of_work());
     all.extend(of_states());
     all
@@ -189,7 +190,16 @@ fn of_the_map() -> Vec<Route> {
             "POST /vcm/map",
             Adds,
             "map",
-            &[url, branch, commit, rev, offline, as_arg("base_scope_id", "base_scope"), sources],
+            &[
+                url,
+                branch,
+                commit,
+                rev,
+                offline,
+                as_arg("base_scope_id", "base_scope"),
+                sources,
+                same("worktree"),
+            ],
         )
         .with(FRESH, By::Code(Shape::StartMap)),
         route("GET /operations", Reads, "map", &[]).with(&[], By::Code(Shape::Operations)),
@@ -288,6 +298,11 @@ fn of_knowledge() -> Vec<Route> {
             ],
         )
         .with(&[], By::Stream),
+    ]
+}
+
+fn of_search() -> Vec<Route> {
+    vec![
         route(
             "GET /search",
             Reads,
@@ -303,7 +318,12 @@ fn of_knowledge() -> Vec<Route> {
             "GET /context",
             Reads,
             "context",
-            &[as_arg("q", "question").required(), how("budget", Number("budget", Some(4096)))],
+            &[
+                as_arg("q", "question").required(),
+                how("budget", Number("budget", Some(4096))),
+                as_arg("in", "origin"),
+                same("path"),
+            ],
         ),
         route("GET /context/stats", Reads, "context stats", &[]),
     ]

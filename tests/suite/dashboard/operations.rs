@@ -65,6 +65,31 @@ fn sources_that_the_map_lacks_are_refused() {
 }
 
 #[test]
+fn a_default_row_and_its_working_tree_are_mapped_again() {
+    let sandbox = Sandbox::new();
+    let view = view(&sandbox);
+    view.colony(&["map", "--worktree"]);
+    view.colony(&["map"]);
+    let server = Server::start(&view, &[]);
+    let sources = server.get("/repo-map")["sources"].clone();
+    let scopes = server.get("/vcm/scopes")["mappings"].clone();
+    for scope in scopes.as_array().unwrap() {
+        // The page knows the row by this: the only row of such a map adds nothing to the id.
+        let id = scope["scope_id"].as_str().unwrap();
+        assert!(!id.contains(':'), "{id}");
+        let body =
+            json!({ "enabled_sources": [sources[0]["name"]], "worktree": scope["worktree"] });
+        let again = mapped(&server, &body);
+        assert_eq!((&again["status"], &again["scope_id"]), (&json!("mapped"), &json!(id)));
+        assert_eq!(again["worktree"], scope["worktree"]);
+        // Pages of the working tree are listed by their scope.
+        let pages = server.get(&format!("/vcm/pages?scope={id}"));
+        assert_eq!(pages["pages"][0]["scope_id"], json!(id), "{pages}");
+    }
+    assert_eq!(scopes.as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn an_operation_that_waits_is_canceled() {
     let sandbox = Sandbox::new();
     let server = Server::start(&view(&sandbox), &[]);

@@ -14,7 +14,7 @@ pub(super) fn without_notes(mut answer: Value) -> Value {
 }
 
 /// Each route whose answer is the report of one command, and that command. Names in braces are filled in.
-pub(super) const SAME: [(&str, &str); 23] = [
+pub(super) const SAME: [(&str, &str); 24] = [
     ("/sessions", "session list"),
     ("/vcm/pages", "pages --limit 20000"),
     ("/vcm/stats", "pages stats"),
@@ -36,6 +36,7 @@ pub(super) const SAME: [(&str, &str); 23] = [
     ("/ops/{op}", "ops show {op}"),
     ("/search?q=header", "search --limit 20 header"),
     ("/context?q=header", "context --budget 4096 header"),
+    ("/context?q=header&in=pages&path=src", "context --budget 4096 --in pages --path src header"),
     ("/context/stats", "context stats"),
     ("/decisions", "decisions"),
 ];

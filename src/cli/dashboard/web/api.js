@@ -57,16 +57,19 @@ export async function call(method, path, body, etag) {
   if (response.ok) return { value, status: response.status, etag: response.headers.get('ETag') };
   const refusal = new Refusal(value, response.status);
   // git's refusal of a password is 401, too; only the code tells them apart.
-  if (response.status === 401 && refusal.code === 'login-required') handlers.login(refusal);
+  if (response.status === 401 && refusal.code === 'login-required' && path !== '/login') handlers.login(refusal);
   throw refusal;
 }
+
+/** The command that serves this very address again. */
+export const startAgain = () => (location.port ? `git colony dashboard --port ${location.port}` : 'git colony dashboard');
 
 async function send(url, options) {
   try {
     return await fetch(url, options);
   } catch {
     handlers.gone();
-    throw new Refusal({ code: 'server-gone', message: 'the dashboard does not answer', hint: 'git colony dashboard' }, 0);
+    throw new Refusal({ code: 'server-gone', message: 'the dashboard has ended, so nothing was done', hint: startAgain() }, 0);
   }
 }
 

@@ -1,11 +1,11 @@
 // The frame: login, navigation, keys, and which page is shown.
 
-import { login, onGone, onLoginRequired, remember, remembered, call, Refusal } from './api.js';
+import { login, onGone, onLoginRequired, remember, remembered, call, Refusal, startAgain } from './api.js';
 import { begin, change, draw, forgetAll, html, reload, resource, stale, store, tell } from './store.js';
 import { enter, follow, settle } from './live.js';
-import { arrive, catchLinks, current, go } from './routes.js';
-import { closeDialog, DialogHost, openDialog } from './dialogs.js';
-import { Answer, Command, Empty, State, plural, text } from './parts.js';
+import { arrive, catchLinks, current, go, listOf } from './routes.js';
+import { closeDialog, DialogHost, notDone, openDialog } from './dialogs.js';
+import { Answer, Command, Empty, State, plural, text, When } from './parts.js';
 import { Landing } from './pages/landing.js';
 import { Login } from './pages/login.js';
 import { Design } from './pages/design.js';
@@ -25,7 +25,7 @@ const PAGES = [
   { at: 'search', name: 'Search', key: 's', view: Search },
   { at: 'watches', name: 'Watches', key: 'w', view: Watches, session: true },
 ];
-const FLEET_INTERVAL = 5_000;
+const LOOK_INTERVAL = 5_000;
 const QUIET_INTERVAL = 60_000;
 const QUIET_AFTER = 600_000;
 const RETRY_INTERVAL = 2_000;
@@ -83,13 +83,17 @@ function Top({ state }) {
     <span class="space"></span>
     ${store.who.read_only && html`<${State} sign="◦">read-only<//>`}
     ${store.who.agent && html`<span class="faint">as ${text(store.who.agent)}</span>`}
-    <${State} tone=${store.live ? 'good' : ''} sign=${store.live ? '●' : '○'}>${store.live ? 'live' : 'paused'}<//>
+    ${store.gone ? html`<${State} tone="bad" sign="✕">ended<//>`
+      : html`<${State} tone=${store.live ? 'good' : ''} sign=${store.live ? '●' : '○'}>${store.live ? 'live' : 'paused'}<//>`}
     <button type="button" class="quiet" aria-label="Keys" onClick=${help}>?</button>
   </header>`;
 }
 
 function NeedsSession({ name }) {
+  const all = resource('/sessions?all=true').value?.sessions ?? [];
+  const [ended] = all.filter((row) => row.state === 'ended').sort((a, b) => Date.parse(b.last_at) - Date.parse(a.last_at));
   return html`<${Empty} title="Begin a session first">
+    ${ended && html`<p>The last session, <span class="mono">${text(ended.session_id)}</span>, ended <${When} at=${ended.last_at} />.</p>`}
     <p>${name} is part of a session. <a href="/">Begin one on the home page</a>, or in a terminal:</p>
     <${Command} line="git colony session new" />
   <//>`;
@@ -102,7 +106,8 @@ function Notice({ notice: { text: words, action } }) {
 }
 
 function Gone() {
-  return html`<div class="band" role="alert"><span>The dashboard has ended. This page tries again by itself.</span> <${Command} line="git colony dashboard" /></div>`;
+  return html`<div class="band" role="alert"><span>The dashboard has ended. Start it again:</span> <${Command} line=${startAgain()} />
+    <span>Then this address works again, and asks for a new link.</span></div>`;
 }
 
 function help() {
@@ -136,13 +141,13 @@ function onKey(event) {
 }
 
 function back() {
-  if (store.route.parts.length > 1) go(`/${PAGES.find((page) => page.at === store.route.parts[0])?.at ?? ''}`);
+  if (store.route.parts.length > 1) go(listOf(store.route.parts[0]));
 }
 
 function focusFilter() {
   const filter = document.querySelector('main [data-filter]');
   if (filter) filter.focus();
-  else go('/search');
+  else go('/search', 'push', 'main [data-filter]');
 }
 
 function step(by) {
@@ -158,14 +163,15 @@ function step(by) {
 
 let lastChange = Date.now();
 
-/** Uncommitted work of agents writes no event, so the fleet is asked for again, seldom when nothing moves. */
-async function watchFleet() {
+/** Uncommitted work writes no event, so the state and the fleet are asked for again, seldom when nothing moves. */
+async function look() {
   const quiet = Date.now() - lastChange > QUIET_AFTER;
-  setTimeout(watchFleet, quiet ? QUIET_INTERVAL : FLEET_INTERVAL);
-  const wanted = store.who && !store.gone && document.visibilityState === 'visible' && store.route.parts[0] === 'fleet';
-  if (!wanted) return;
-  await reload('/fleet');
-  if (resource('/fleet').changed) lastChange = Date.now();
+  setTimeout(look, quiet ? QUIET_INTERVAL : LOOK_INTERVAL);
+  if (!store.who || store.gone || document.visibilityState !== 'visible') return;
+  for (const path of store.route.parts[0] === 'fleet' ? ['/state', '/fleet'] : ['/state']) {
+    await reload(path);
+    if (resource(path).changed) lastChange = Date.now();
+  }
 }
 
 async function retryServer() {
@@ -194,21 +200,37 @@ onLoginRequired(() => {
   change({ who: null, gone: false, dialog: null, loginProblem: store.who ? ENDED : store.loginProblem });
 });
 
+/** Takes the code of a link out of the address, and logs in with it. */
+async function takeCode() {
+  const code = location.hash.slice(1);
+  if (!code) return;
+  // The code must not stay in the address: it would be in the history and in copied links.
+  history.replaceState(null, '', location.pathname.replace(/^\/+/, '/') + location.search);
+  await login(code).then(enter, (error) => (store.who ? notDone(error) : change({ loginProblem: error })));
+  stale();
+}
+
 // A tab gives its token to no other: a page that another program served at this port may still be open.
 async function start() {
-  const code = location.hash.slice(1);
-  // The code must not stay in the address: it would be in the history and in copied links.
-  if (code) history.replaceState(null, '', location.pathname.replace(/^\/+/, '/') + location.search);
+  const taken = takeCode();
   store.route = current();
   catchLinks();
   document.addEventListener('keydown', onKey);
-  if (code) await login(code).then(enter, (error) => change({ loginProblem: error }));
+  // A link that is pasted into this tab changes only the code.
+  addEventListener('hashchange', takeCode);
+  addEventListener('unhandledrejection', (event) => {
+    if (event.reason instanceof Refusal) {
+      event.preventDefault();
+      notDone(event.reason);
+    }
+  });
+  await taken;
   const known = remembered();
   if (!store.who && known) await enter(known).catch(() => {});
   begin(App);
   arrive();
   follow();
-  watchFleet();
+  look();
   setInterval(draw, 30_000);
 }
 

@@ -52,12 +52,13 @@ export function Buttons({ verb, busy, disabled, danger, onApply, cancel = 'Cance
  * Shows what a change would do, then makes it.
  *
  * `plan` has `title`, `verb`, `method`, `path`, `body`, `first` ('preview' or 'dry_run'), `lines(report)`, and optionally
- * `options(set)` (a form that changes the body), `blocked(report)` (why it cannot be made), `done(report)`, `after` (what the status line then offers) and `danger`.
+ * `options(set)` (a form that changes the body), `waits` (the plan is shown once the form is sent), `blocked(report)` (why it
+ * cannot be made), `done(report)`, `after` (what the status line then offers) and `danger`.
  */
 export async function propose(plan) {
   const state = { plan, body: { ...plan.body }, report: null, last: null, error: null, busy: false, asked: 0 };
   openDialog({ title: plan.title, wide: plan.wide, body: () => html`<${Plan} state=${state} />` });
-  await look(state);
+  if (!plan.waits) await look(state);
 }
 
 function Plan({ state }) {
@@ -68,7 +69,7 @@ function Plan({ state }) {
     ${state.changed && html`<p class="note"><strong>The repository has changed since.</strong> This is the plan now.</p>`}
     <${Problem} error=${state.error} />
     ${report ? html`<p class="plan-message">${text(report.message)}</p>
-    ${plan.lines?.(report)}` : !state.error && html`<p class="faint">Asking what would happen …</p>`}
+    ${plan.lines?.(report)}` : state.asked > 0 && !state.error && html`<p class="faint">Asking what would happen …</p>`}
     ${blocked && html`<p class="hint">${text(blocked)}</p>`}
     <${Buttons} verb=${plan.verb} busy=${state.busy} danger=${plan.danger} disabled=${!report || Boolean(blocked)} onApply=${() => apply(state)} />
   </div>`;
@@ -76,6 +77,9 @@ function Plan({ state }) {
 
 function adjust(state, fields) {
   Object.assign(state.body, fields);
+  // The last plan was of something else.
+  if (state.plan.waits) Object.assign(state, { report: null, error: null });
+  draw();
   look(state);
 }
 
@@ -134,9 +138,23 @@ export async function act(method, target, body, done) {
     return value;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    openDialog({ title: 'Not done', body: () => html`<${Problem} error=${error} /><${Buttons} cancel="Close" />` });
+    notDone(error);
     return null;
   }
+}
+
+/** Says why something was not done. */
+export function notDone(error) {
+  openDialog({ title: 'Not done', body: () => html`<${Problem} error=${error} /><${Buttons} cancel="Close" />` });
+}
+
+/** Asks before a change that has no plan: `lines` say what it means. */
+export function ask({ title, verb, lines, run }) {
+  const apply = () => {
+    closeDialog();
+    run();
+  };
+  openDialog({ title, body: () => html`${lines()}<${Buttons} verb=${verb} onApply=${apply} />` });
 }
 
 /** Asks for some values by a form, sends them, and closes; a refusal stays in the dialog. */

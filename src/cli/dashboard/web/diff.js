@@ -3,6 +3,7 @@
 import { path } from './api.js';
 import { draw, html, resource } from './store.js';
 import { Answer, Empty, number, plural, text, Windowed } from './parts.js';
+import { CHANGES } from './words.js';
 
 const FOLD = 2_000;
 const ROW = 20;
@@ -29,9 +30,12 @@ export function Patch({ patch, label, name = label }) {
 
 const opened = new Set();
 
-/** The changed files first; the patch of a file is fetched when it is opened. */
-export function Diff({ a, b, worktree }) {
-  const query = { a, b, worktree: worktree ? true : undefined };
+/**
+ * The changed files first; the patch of a file is fetched when it is opened. Two states are compared since one left the
+ * other, unless it is `exact`.
+ */
+export function Diff({ a, b, worktree, exact }) {
+  const query = { a, b, worktree: worktree ? true : undefined, since_left: exact ? false : undefined };
   const entry = resource(path('/diff', query));
   return html`<${Answer} of=${entry}>${(value) => (value.entries ?? []).length
     ? html`<p class="faint">${text(value.message)}</p>
@@ -48,9 +52,8 @@ function File({ file, query }) {
     else opened.delete(key);
     draw();
   };
-  const signs = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R', copied: 'C' };
   return html`<li><details open=${opened.has(key)} onToggle=${toggle}><summary data-row>
-    <abbr class="mono" title=${text(file.change_type)}>${signs[file.change_type] ?? '?'}</abbr> <span class="path">${file.old_path ? `${text(file.old_path)} → ` : ''}${text(file.path)}</span>
+    <abbr class="mono" title=${text(file.change_type)}>${CHANGES[file.change_type] ?? '?'}</abbr> <span class="path">${file.old_path ? `${text(file.old_path)} → ` : ''}${text(file.path)}</span>
     <span class="space"></span>
     ${file.binary ? html`<span class="faint">binary</span>`
       : html`<span class="num plus">+${number(file.insertions)}</span> <span class="num minus">−${number(file.deletions)}</span>`}</summary>

@@ -25,7 +25,7 @@ const STALE = [
 /** Takes up a login: keeps it, shows the newest events, and follows those that come after them. */
 export async function enter(who) {
   remember(who);
-  change({ who, loginProblem: null });
+  change({ who, loginProblem: null, gone: false });
   try {
     const { value } = await call('GET', '/events?limit=100');
     addEvents(value.events ?? []);

@@ -1,11 +1,12 @@
 // Small parts that every page is made of. Text of the repository becomes text: each value passes `text()`.
 
 import { Component } from './vendor/preact.mjs';
-import { html, tell } from './store.js';
+import { html, store, tell } from './store.js';
 
 const NUMBERS = new Intl.NumberFormat('en');
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
-const CLOCK = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false });
+const CLOCK = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const FULL = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
 
 /** Returns a value as a text. An object as a child would be a node of Preact. */
 export const text = (value) => (value === null || value === undefined ? '' : String(value));
@@ -14,11 +15,14 @@ export const number = (value) => (Number.isFinite(value) ? NUMBERS.format(value)
 
 export const plural = (amount, one, many = `${one}s`) => `${number(amount)} ${amount === 1 ? one : many}`;
 
+/** The first of some names, and how many more there are. */
+export const someOf = (names, most) => names.slice(0, most).join(', ') + (names.length > most ? ` and ${number(names.length - most)} more` : '');
+
 export const short = (id) => text(id).slice(0, 8);
 
 export function bytes(amount) {
   if (!Number.isFinite(amount)) return '';
-  if (amount < 1024) return `${amount} B`;
+  if (amount < 1024) return `${number(amount)} B`;
   const unit = amount < 1024 ** 2 ? 'KiB' : amount < 1024 ** 3 ? 'MiB' : 'GiB';
   const value = amount / { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }[unit];
   return `${value < 10 ? value.toFixed(1) : NUMBERS.format(Math.round(value))} ${unit}`;
@@ -38,7 +42,7 @@ export function When({ at, clock }) {
   if (!Number.isFinite(time)) return html`<span class="faint">never</span>`;
   const today = new Date(time).toDateString() === new Date().toDateString();
   const shown = !clock ? age(time) : today ? CLOCK.format(time) : `${DAY.format(time)}, ${CLOCK.format(time)}`;
-  return html`<time datetime=${text(at)} title=${new Date(time).toLocaleString()}>${shown}</time>`;
+  return html`<time datetime=${text(at)} title=${FULL.format(time)}>${shown}</time>`;
 }
 
 export async function copy(line) {
@@ -73,6 +77,7 @@ export function Problem({ error }) {
 /** An answer: its refusal, its first loading, or what `children` makes of it. */
 export function Answer({ of, children, lines = 3 }) {
   if (of.value === undefined && of.error) return html`<${Problem} error=${of.error} />`;
+  if (of.value === undefined && store.gone) return html`<p class="faint">Not loaded: the dashboard has ended.</p>`;
   if (of.value === undefined) return html`<${Loading} lines=${lines} />`;
   return html`<${Problem} error=${of.error} />${children(of.value)}`;
 }

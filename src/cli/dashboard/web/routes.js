@@ -27,21 +27,29 @@ export function withQuery(fields) {
   return path(store.route.path, { ...query, ...fields });
 }
 
-export function go(address, how = 'push') {
+const lists = new Map(); // the last address of each page that has others below it, with its filter
+
+/** Returns where Back from something below a page leads: the page as it was. */
+export const listOf = (page) => lists.get(page) ?? segments(page);
+
+/** Goes to an address; there `focus` gets the focus, as a selector. */
+export function go(address, how = 'push', focus = 'main') {
   if (how === 'replace') history.replaceState(null, '', address);
   else history.pushState(null, '', address);
-  arrive();
+  arrive(null, focus);
 }
 
 /** Shows the page of the address. Another page takes the focus, so that the keyboard goes on there. */
-export function arrive() {
+export function arrive(_event, focus = 'main') {
   const before = store.route?.path;
   change({ route: current() });
+  const { parts } = store.route;
+  if (parts.length === 1) lists.set(parts[0], location.pathname + location.search);
   if (before === store.route.path) return;
   forgetUnused();
   stale();
   scrollTo(0, 0);
-  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector('main')?.focus({ preventScroll: true })));
+  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(focus)?.focus({ preventScroll: true })));
 }
 
 /** Turns clicks on links of this page into changes of the address. */

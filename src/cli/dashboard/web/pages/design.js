@@ -2,8 +2,9 @@
 
 import { call, path } from '../api.js';
 import { draw, html, keep, reload, resource, stale, store, tell } from '../store.js';
-import { Answer, bytes, copy, Empty, Field, number, plural, Problem, Section, short, State, text } from '../parts.js';
+import { Answer, bytes, Command, Empty, Field, number, plural, Problem, Section, short, someOf, State, text } from '../parts.js';
 import { Buttons, closeDialog, openDialog, propose } from '../dialogs.js';
+import { DESTINATIONS, INGESTED } from '../words.js';
 import { go, withQuery } from '../routes.js';
 import { Treemap } from '../treemap.js';
 import { Patch } from '../diff.js';
@@ -25,6 +26,8 @@ export function Design({ route }) {
   const known = colony.value ?? {};
   const branch = known.origin_url ? known.branch : state.value?.current_branch;
   const initial = asked.branch ? asked : { origin_url: known.origin_url, branch: branch ?? 'main', commit: known.commit ?? 'HEAD' };
+  // A problem belongs to the page on which it came: another address has none of it.
+  const problem = loadProblem?.route === route ? loadProblem.error : null;
   return html`<h1>Design monorepo</h1>
     <form class="load" key=${`${text(initial.origin_url)}|${text(initial.branch)}|${text(initial.commit)}`} onSubmit=${load}>
       <${Field} label="URL">
@@ -33,9 +36,9 @@ export function Design({ route }) {
       <${Field} label="Commit"><input name="commit" required spellcheck="false" defaultValue=${text(initial.commit)} /><//>
       <button type="submit" class="primary" disabled=${loading}>${loading ? 'Loading …' : 'Load'}</button>
     </form>
-    <${Problem} error=${loadProblem} />
+    <${Problem} error=${problem} />
     ${asked.branch ? html`<${Answer} of=${state}>${() =>
-      html`<${Loaded} asked=${asked} route=${route} />`}<//>` : !loadProblem && html`<${Empty} title="Nothing is loaded">
+      html`<${Loaded} asked=${asked} route=${route} problem=${problem} />`}<//>` : !problem && html`<${Empty} title="Nothing is loaded">
       <p>Load shows the files and the sources of the map. Without a URL it is this repository.</p><//>`}`;
 }
 
@@ -56,14 +59,14 @@ async function load(event) {
     go(path('/design', values));
     tell(`loaded ${text(map.value.origin_url) || 'this repository'} at ${short(map.value.resolved_commit)}`);
   } catch (error) {
-    loadProblem = error;
+    loadProblem = { error, route: store.route };
   } finally {
     loading = false;
     draw();
   }
 }
 
-function Loaded({ asked, route }) {
+function Loaded({ asked, route, problem }) {
   const map = resource(path('/repo-map', wanted(asked)));
   // Counting the tokens of a large repository takes a while: until then the sizes are bytes.
   const plain = resource(path('/repo-map/tree', wanted(asked)));
@@ -72,6 +75,11 @@ function Loaded({ asked, route }) {
   const off = new Set(route.query.getAll('without'));
   const treemap = route.query.get('view') === 'treemap';
   const view = html`<a class="button" href=${withQuery({ view: treemap ? null : 'treemap' })}>${treemap ? 'As a tree' : 'As a treemap'}</a>`;
+  // Map and tree fail for one reason.
+  const [first] = [map.error, tree.error].filter(Boolean);
+  if (map.value === undefined && tree.value === undefined && first) {
+    return first.message === problem?.message ? null : html`<${Problem} error=${first} />`;
+  }
   return html`<div class="halves">
     <${Section} id="files" title="Files" aside=${tree.value && view}>
       <${Answer} of=${tree} lines=${8}>${(value) => html`
@@ -164,6 +172,7 @@ function Source({ row, off }) {
   const name = text(row.name);
   const knobs = [
     row.start_dir && `${text(row.start_dir)}/`,
+    row.include_globs?.length && someOf(row.include_globs.map(text), 3),
     row.submodule && `submodule ${text(row.submodule)}`,
     row.origin_url && text(row.origin_url),
     row.static && 'static',
@@ -195,65 +204,102 @@ function Findings({ rows, tone, sign }) {
 function Routing({ rows, here }) {
   if (!rows.length) return null;
   const off = store.who.read_only;
-  return html`<${Section} id="routing" title="Documents">
+  const aside = here && html`<button type="button" disabled=${off} onClick=${ingest}>Ingest …</button>`;
+  return html`<${Section} id="routing" title="Documents" aside=${aside}>
     <ol class="sources routing">${rows.map((row, index) => html`<li key=${index}>
       <span class="faint num">${index + 1}</span>
       <span class="path">${(row.paths ?? []).map(text).join(', ')}</span>
-      ${row.ingest_to === 'vcm' ? html`<${State} tone="good" sign="▣">VCM<//>` : html`<${State} sign="▤">knowledge base<//>`}
-      ${here && row.ingest_to !== 'vcm' && html`<button type="button" disabled=${off} onClick=${() => choose(index + 1, row)}>Promote …</button>`}
-      ${here && html`<button type="button" disabled=${off} onClick=${() => clear(index + 1)}>Clear KB chunks …</button>`}
+      <${Destination} of=${row.ingest_to} />
+      ${here && html`<button type="button" disabled=${off} onClick=${() => move(row.ingest_to === 'vcm' ? DEMOTE : PROMOTE, row, index + 1)}>${row.ingest_to === 'vcm' ? 'Demote …' : 'Promote …'}</button>
+        <button type="button" disabled=${off} onClick=${() => clear(index + 1)}>Clear KB chunks …</button>`}
     </li>`)}</ol>
   <//>`;
 }
 
-/** Promoting takes files or directories, so the documents of the row that the knowledge base has are offered. */
-async function choose(row, route) {
-  const { value } = await call('GET', '/knowledge');
-  const prefix = text(route.paths?.[0]).split(/[*?[]/)[0];
-  const documents = (value.sources ?? []).map((each) => text(each.path)).filter((each) => each.startsWith(prefix));
-  const directories = [...new Set(documents.map((each) => each.split('/').slice(0, -1).join('/')).filter(Boolean))];
-  const suggestions = [...directories, ...documents];
-  const next = (event) => {
-    event.preventDefault();
-    const target = String(new FormData(event.currentTarget).get('path')).trim();
-    promote(target);
-  };
-  const body = () => html`<form class="plan" onSubmit=${next}>
-    <${Field} label="File or directory" hint=${`Row ${row}. The next step shows the change of the map.`}>
-      <input name="path" list="documents" required autofocus spellcheck="false" autocomplete="off" defaultValue=${suggestions[0] ?? prefix.replace(/\/$/, '')} />
-    <//>
-    <datalist id="documents">${suggestions.map((each) => html`<option key=${each} value=${each}></option>`)}</datalist>
-    <${Buttons} verb="Next" />
-  </form>`;
-  openDialog({ title: 'Promote to VCM', body });
+function Destination({ of }) {
+  const [tone, sign, name] = DESTINATIONS[of] ?? ['', '·', text(of)];
+  return html`<${State} tone=${tone} sign=${sign}>${name}<//>`;
 }
 
-function promote(target) {
+const PROMOTE = { title: 'Promote to VCM', path: '/promote', done: 'Promoted' };
+const DEMOTE = { title: 'Demote to the knowledge base', path: '/demote', done: 'Demoted' };
+
+/** Moves documents between the knowledge base and VCM: the file or directory is typed, and the change of the map is shown. */
+async function move(way, route, row) {
+  const prefix = text(route.paths?.[0]).split(/[*?[]/)[0];
+  // What the knowledge base has of the row is offered. Other documents can be typed.
+  const known = way === PROMOTE ? ((await call('GET', '/knowledge')).value.sources ?? []).map((each) => text(each.path)) : [];
+  const documents = known.filter((each) => each.startsWith(prefix));
+  const directories = [...new Set(documents.map((each) => each.split('/').slice(0, -1).join('/')).filter(Boolean))];
+  const suggestions = [...directories, ...documents];
+  const first = suggestions[0] ?? prefix.replace(/\/$/, '');
   propose({
-    title: `Promote ${target}`, verb: 'Commit', path: '/promote', body: { paths: [target] }, first: 'dry_run', wide: true,
-    lines: (report) => report.diff && html`<${Patch} patch=${text(report.diff)} label="Change of the map" />`,
-    blocked: (report) => (report.count === 0 ? 'There is nothing to move.' : null),
+    title: way.title, verb: 'Commit', path: way.path, body: {}, first: 'dry_run', wide: true, waits: true,
+    options: (body, set) => html`<${Documents} set=${set} first=${first} suggestions=${suggestions} row=${row} />`,
+    lines: (report) => html`${report.diff && html`<${Patch} patch=${text(report.diff)} label="Change of the map" />`}
+      ${(report.unread ?? []).length > 0 && html`<p class="hint">No literature source reads ${plural(report.unread.length, 'file')} of these, so pages have them only by another source.</p>`}`,
+    blocked: (report) => (report.diff ? null : 'There is nothing to move.'),
     done: (report) => {
       stale('/repo-map', '/knowledge', '/ops', '/state', '/fleet');
-      offerClearing(report);
+      tellNext(way, report);
     },
   });
 }
 
-/** The chunks of what was promoted stay in the knowledge base until they are cleared. */
-function offerClearing(report) {
+function Documents({ set, first, suggestions, row }) {
+  const show = (event) => {
+    event.preventDefault();
+    set({ paths: [String(new FormData(event.currentTarget).get('path')).trim()] });
+  };
+  return html`<form class="ask" onSubmit=${show}>
+    <${Field} label="File or directory" hint=${`Of row ${row}, or another one. The map changes by a commit, which is shown first.`}>
+      <input name="path" list="documents" required autofocus spellcheck="false" autocomplete="off" defaultValue=${first} />
+    <//>
+    <datalist id="documents">${suggestions.map((each) => html`<option key=${each} value=${each}></option>`)}</datalist>
+    <button type="submit">Show the change</button>
+  </form>`;
+}
+
+/** Says the next step: the chunks of what was promoted stay in the knowledge base until they are cleared. */
+function tellNext(way, report) {
   const commands = (report.clear ?? []).map(text);
-  if (!commands.length) return;
-  const body = () => html`<p>${text(report.message)}. The old chunks stay in the knowledge base until they are cleared, by Clear KB chunks or by:</p>
-    ${commands.map((line) =>
-      html`<p key=${line}><code>${line}</code> <button type="button" class="quiet" onClick=${() => copy(line)}>Copy</button></p>`)}
+  // Since the commit the documents are those of the row that keeps them out of the knowledge base.
+  const rows = [...new Set((report.paths ?? []).filter((file) => file.ingest_to === 'vcm').map((file) => number(file.row)))];
+  const button = rows.length ? `Clear KB chunks (row ${rows.join(', ')})` : 'Clear KB chunks';
+  const body = () => html`<p>${text(report.message)}.</p>
+    <p>${way === PROMOTE ? 'Map to VCM makes pages of what moved.' : 'Ingest puts what moved into the knowledge base.'}</p>
+    ${commands.length > 0 && html`<p>The old chunks stay in the knowledge base until they are cleared: by ${button}, or by</p>
+      ${commands.map((line) => html`<p key=${line}><${Command} line=${line} /></p>`)}`}
     <${Buttons} cancel="Close" />`;
-  openDialog({ title: 'Promoted', body });
+  openDialog({ title: way.done, body });
+}
+
+/** Ingests what the map routes to the knowledge base. */
+function ingest() {
+  propose({
+    title: 'Ingest documents', verb: 'Ingest', path: '/ingest', body: {}, first: 'dry_run', wide: true,
+    lines: (report) => html`<p class="faint">These are the documents of the commit at HEAD that the rows give to the knowledge base. Undo on Timeline takes it back.</p>
+      <${Ingested} rows=${report.records} />`,
+    blocked: (report) => ((report.records ?? []).some((row) => row.status !== 'unchanged') ? null : 'There is nothing to ingest.'),
+    done: (report) => {
+      stale('/knowledge', '/ops', '/state', '/search', '/context');
+      openDialog({ title: 'Ingested', wide: true, body: () => html`<p>${text(report.message)}.</p><${Ingested} rows=${report.records} /><${Buttons} cancel="Close" />` });
+    },
+  });
+}
+
+function Ingested({ rows }) {
+  const changed = (rows ?? []).filter((row) => row.status !== 'unchanged');
+  return html`<ul class="plain">${changed.slice(0, 200).map((row) => {
+    const [tone, sign, word] = INGESTED[row.status] ?? ['', '·', text(row.status)];
+    return html`<li key=${text(row.source_uri)}><${State} tone=${tone} sign=${sign}>${word}<//> <span class="path">${text(row.path)}</span> <span class="faint">${row.error ? text(row.error) : row.chunks ? plural(row.chunks, 'chunk') : ''}</span></li>`;
+  })}
+    ${changed.length > 200 && html`<li class="faint">and ${number(changed.length - 200)} more</li>`}</ul>`;
 }
 
 function clear(row) {
   propose({
-    title: `Clear the chunks of row ${row}`, verb: 'Clear', danger: true, method: 'DELETE', path: '/knowledge', body: { row }, first: 'dry_run',
+    title: `Clear KB chunks (row ${row})`, verb: 'Clear', danger: true, method: 'DELETE', path: '/knowledge', body: { row }, first: 'dry_run',
     lines: (report) => html`<ul class="plain">${(report.cleared ?? report.sources ?? report.documents ?? []).slice(0, 50).map((each) =>
       html`<li class="path" key=${text(each.source_uri ?? each)}>${text(each.path ?? each.source_uri ?? each)}</li>`)}</ul>`,
     blocked: (report) => (report.count === 0 ? 'The knowledge base has no chunks of this row.' : null),

@@ -2,11 +2,12 @@
 
 import { call, segments } from '../api.js';
 import { html, resource, stale, store } from '../store.js';
-import { Answer, Command, Empty, Field, number, plural, Section, short, State, Table, text, When } from '../parts.js';
+import { Answer, Command, Empty, Field, number, plural, Section, short, someOf, State, Table, text, When } from '../parts.js';
 import { act, form, propose } from '../dialogs.js';
 import { go, to, withQuery } from '../routes.js';
 import { Diff } from '../diff.js';
 import { UNDO } from '../undo.js';
+import { BLOCKED, OUTCOMES } from '../words.js';
 
 const MANY = 300;
 let drawn = MANY;
@@ -39,7 +40,7 @@ function Overview({ fleet, query }) {
         ${rows.slice(0, drawn).map((row) => html`<${Row} key=${text(row.fork)} row=${row} />`)}<//>`
       : html`<${Empty} title="No agents"><p>Each agent works in a clone of its own, on a fork of its own.</p>
         <${Command} line="git colony agents new ada" /><//>`}
-    ${rows.length > drawn && html`<button type="button" onClick=${more}>Show ${rows.length - drawn} more</button>`}
+    ${rows.length > drawn && html`<button type="button" onClick=${more}>Show ${number(rows.length - drawn)} more</button>`}
     <${Removed} />`;
 }
 
@@ -53,20 +54,59 @@ function more() {
 function Next({ fleet }) {
   const next = fleet.next;
   if (!next?.command) return null;
-  const source = text(next.command).match(/ merge (\S+)$/)?.[1];
+  // The command may keep a state first, name a branch, or open conflicts, which the dialog of a merge settles.
+  const source = text(next.command).match(/\bcolony merge ([^\s'"]+)/)?.[1];
+  const row = source && fleet.agents.find((each) => isNamed(each, source) && mergeable(each));
   return html`<div class="next"><span class="label">Next</span> <${Command} line=${next.command} />
-    ${source && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => merge(source)}>Merge …</button>`}
-    ${(next.paths ?? []).length > 0 && html`<span class="path">${next.paths.map(text).join(', ')}</span>`}
-    ${next.or && html`<span class="faint">or</span> <${Command} line=${next.or} />`}</div>`;
+    ${row && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => merge(source)}>${row.into.outcome === 'conflicted' ? 'Settle and merge …' : 'Merge …'}</button>`}
+    ${(next.paths ?? []).length > 0 && html`<span class="path">${someOf(next.paths.map(text), 5)}</span>`}
+    ${next.or && html`<span class="faint">or let ${text(next.or.agent)} settle it:</span> <${Command} line=${next.or.command} />`}
+    ${next.ends?.abort && html`<span class="faint">or give it up:</span> <${Command} line=${next.ends.abort} />`}</div>`;
 }
+
+const isNamed = (row, name) => nameOf(row) === name || row.fork === name || row.fork === `fork/${name}`;
+
 
 const withoutFork = (name) => text(name).replace(/^fork\//, '');
 
+/** The clashes by path: who meets there. Pairs that cannot be compared come as they are. */
+export function byPath(clashes) {
+  const at = new Map();
+  for (const clash of clashes) {
+    for (const name of (clash.paths ?? []).map(text)) {
+      const forks = at.get(name) ?? new Set();
+      at.set(name, forks.add(withoutFork(clash.a)).add(withoutFork(clash.b)));
+    }
+  }
+  const groups = new Map();
+  for (const [name, forks] of at) {
+    const who = [...forks].sort();
+    const group = groups.get(who.join(' ')) ?? { paths: [], forks: who };
+    group.paths.push(name);
+    groups.set(who.join(' '), group);
+  }
+  const unknown = clashes.filter((clash) => !clash.paths?.length).map((clash) => ({ paths: [], forks: [clash.a, clash.b].map(withoutFork) }));
+  return [...groups.values()].sort((a, b) => b.forks.length - a.forks.length).concat(unknown);
+}
+
+const SHOWN_CLASHES = 5;
+const SHOWN_NAMES = 8;
+
 function Clashes({ rows }) {
-  return html`<ul class="clashes" aria-label="Clashes">${rows.slice(0, 20).map((row) => html`<li key=${`${text(row.a)} ${text(row.b)}`}>
-    <${State} tone="bad" sign="✕">clash<//> <span class="path">${(row.paths ?? []).slice(0, 5).map(text).join(', ')}${row.paths?.length > 5 ? ` and ${row.paths.length - 5} more` : ''}</span>
-    <span class="faint">between</span> <a href=${to(['fleet', withoutFork(row.a)])}>${withoutFork(row.a)}</a> <span class="faint">and</span> <a href=${to(['fleet', withoutFork(row.b)])}>${withoutFork(row.b)}</a></li>`)}
-    ${rows.length > 20 && html`<li class="faint">and ${plural(rows.length - 20, 'more clash', 'more clashes')}</li>`}</ul>`;
+  const groups = byPath(rows);
+  const rest = groups.slice(SHOWN_CLASHES, 200);
+  return html`<ul class="clashes" aria-label="Clashes">${groups.slice(0, SHOWN_CLASHES).map(ClashLine)}</ul>
+    ${rest.length > 0 && html`<details class="more"><summary>${plural(groups.length - SHOWN_CLASHES, 'more clash', 'more clashes')}</summary>
+      <ul class="clashes">${rest.map(ClashLine)}${groups.length > SHOWN_CLASHES + rest.length &&
+        html`<li class="faint">and ${number(groups.length - SHOWN_CLASHES - rest.length)} more</li>`}</ul></details>`}`;
+}
+
+function ClashLine({ paths, forks }) {
+  const more = forks.length - SHOWN_NAMES;
+  return html`<li key=${`${forks.join(' ')} ${paths[0] ?? ''}`}>
+    <${State} tone="bad" sign="✕">${paths.length ? 'clash' : 'not compared'}<//> <span class="path">${someOf(paths, 5)}</span>
+    <span class="faint">between</span> ${forks.slice(0, SHOWN_NAMES).map((name) => html`<a key=${name} href=${to(['fleet', name])}>${name}</a>`)}
+    ${more > 0 && html`<span class="faint">and ${number(more)} more</span>`}</li>`;
 }
 
 function Row({ row }) {
@@ -85,7 +125,7 @@ function Row({ row }) {
   </tr>`;
 }
 
-const mergeable = (row) => row.into && row.into.outcome !== 'up_to_date';
+const mergeable = (row) => row.into && row.into.outcome !== 'up_to_date' && row.into.outcome !== 'unrelated';
 
 function Work({ row }) {
   const parts = [];
@@ -100,10 +140,9 @@ function Into({ row }) {
   if (!row.into) return null;
   const branch = text(row.into.branch);
   const paths = (row.into.paths ?? []).map(text);
-  if (row.into.outcome === 'merged' || row.into.outcome === 'fast_forwarded') return html`<${State} tone="good" sign="✓">clean into ${branch}<//>`;
-  if (row.into.outcome === 'up_to_date') return html`<${State} sign="=">${branch} has it<//>`;
-  if (row.into.outcome === 'conflicted') return html`<${State} tone="bad" sign="✕">conflict<//> <span class="path">${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ` +${paths.length - 3}` : ''}</span>`;
-  return html`<${State} tone="busy" sign="!">${text(row.into.outcome).replaceAll('_', ' ')}<//> ${branch}`;
+  const [tone, sign, before, after] = OUTCOMES[row.into.outcome] ?? ['busy', '!', text(row.into.outcome).replaceAll('_', ' '), ''];
+  if (row.into.outcome === 'conflicted') return html`<${State} tone=${tone} sign=${sign}>${before}<//> <span class="path">${someOf(paths, 3)}</span>`;
+  return html`<${State} tone=${tone} sign=${sign}>${[before, branch, after].filter(Boolean).join(' ')}<//>`;
 }
 
 function Removed() {
@@ -140,7 +179,7 @@ export function merge(source) {
     title: `Merge ${source}`, verb: 'Merge', path: '/merge', body: { source }, first: 'dry_run', wide: true,
     options: (body, set, report) => html`<${MergeOptions} body=${body} set=${set} report=${report} />`,
     lines: (report) => html`<${MergeLines} report=${report} />`,
-    blocked: (report) => (report.outcome === 'conflicted' ? 'Settle each conflict above, or open them in a working tree by the command.' : report.outcome === 'up_to_date' ? 'There is nothing to merge.' : null),
+    blocked: (report) => BLOCKED[report.outcome],
     done: refresh, after: UNDO,
   });
 }
@@ -180,7 +219,7 @@ function MergeLines({ report }) {
 // One agent or fork
 
 function Worker({ name, fleet, tab }) {
-  const row = fleet.value?.agents?.find((each) => nameOf(each) === name || each.fork === name || each.fork === `fork/${name}`);
+  const row = fleet.value?.agents?.find((each) => isNamed(each, name));
   const crumbs = html`<p class="crumbs"><a href="/fleet">Fleet</a></p>`;
   if (fleet.value && !row) return html`${crumbs}<h1>${name}</h1>
     <${Empty} title="No agent or fork has this name">It may have been merged or removed. <a href="/fleet">Back to the fleet</a><//>`;
@@ -189,7 +228,7 @@ function Worker({ name, fleet, tab }) {
   return html`${crumbs}<div class="title"><h1>${nameOf(row)}</h1>${row.agent &&
     html`<span class="faint path">${text(row.fork)}</span>`}<span class="space"></span>
       ${mergeable(row) && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}
-      ${row.agent && html`<button type="button" disabled=${store.who.read_only} onClick=${() => remove(row.agent)}>Remove …</button>`}</div>
+      ${row.agent && html`<button type="button" disabled=${store.who.read_only} onClick=${() => remove(row.agent, row)}>Remove …</button>`}</div>
     <p class="facts-line"><${Work} row=${row} /> <span class="faint">seen <${When} at=${row.last_seen_at} /></span> <${Into} row=${row} /></p>
     ${(row.outside_scope ?? []).length > 0 &&
       html`<p><${State} tone="bad" sign="!">outside of its allowed paths:<//> <span class="path">${row.outside_scope.map(text).join(', ')}</span></p>`}
@@ -214,16 +253,25 @@ function Log({ row }) {
 
 function About({ row }) {
   const agent = resource('/agents').value?.agents?.find((each) => each.agent === row.agent);
-  const facts = [['Branch', row.fork], ['Clone', agent?.path], ['Created', agent?.created_at], ['Last checkpoint', row.last_checkpoint_at], ['Held by', row.held_by && `${text(row.held_by.command)} (process ${text(row.held_by.pid)})`]];
+  const at = (moment) => moment && html`<${When} at=${moment} clock />`;
+  const facts = [['Branch', text(row.fork)], ['Clone', text(agent?.path)], ['Created', at(agent?.created_at)], ['Last checkpoint', at(row.last_checkpoint_at)], ['Held by', row.held_by && `${text(row.held_by.command)} (process ${text(row.held_by.pid)})`]];
   return html`<dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt>
-    <dd class="path">${text(value)}</dd></div>`)}</dl>
+    <dd class="path">${value}</dd></div>`)}</dl>
     ${row.agent && html`<${Command} line=${`cd "$(git colony agents path ${text(row.agent)})"`} />`}`;
 }
 
-function remove(name) {
+/** What of the work of an agent is not on the branch here. A squashed commit is there, by another name. */
+function leftOver(report, row) {
+  const commits = plural(report.unmerged_commits ?? 0, 'unmerged commit');
+  const squashed = row?.merged && report.unmerged_commits > 0;
+  const first = squashed ? `${plural(report.unmerged_commits, 'commit')}, squashed into ${text(row.into?.branch) || 'its base'}` : commits;
+  return `${first}; ${plural(report.unsaved ?? 0, 'uncommitted path')}: kept`;
+}
+
+function remove(name, row) {
   propose({
     title: `Remove ${text(name)}`, verb: 'Remove', danger: true, path: `${segments('agents', name)}/remove`, body: {}, first: 'preview',
-    lines: (report) => html`<ul class="plain"><li>${plural(report.unmerged_commits ?? 0, 'unmerged commit')}, ${plural(report.unsaved ?? 0, 'uncommitted path')}: kept</li>
+    lines: (report) => html`<ul class="plain"><li>${leftOver(report, row)}</li>
       <li class="path">${text(report.path)}</li></ul>
       <p class="faint">Restore brings it back.</p>`,
     done: () => {

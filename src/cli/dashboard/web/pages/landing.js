@@ -1,10 +1,11 @@
 // Home: the colonies with their repositories, and the sessions.
 
 import { call, path, segments } from '../api.js';
-import { html, resource, stale, store } from '../store.js';
-import { act, form } from '../dialogs.js';
+import { html, resource, stale, store, tell } from '../store.js';
+import { act, ask, form } from '../dialogs.js';
 import { Answer, Command, Empty, Field, plural, Section, State, Table, text, When } from '../parts.js';
 import { go, to } from '../routes.js';
+import { SESSIONS } from '../words.js';
 
 export function Landing() {
   const colonies = resource('/colonies');
@@ -39,7 +40,7 @@ function Steps({ colonies, sessions }) {
   </ol>`;
 }
 
-const isOpen = (session) => session.state === 'active' || session.state === 'idle';
+const isOpen = (session) => SESSIONS[session.state]?.[2] === true;
 
 function Colonies({ rows }) {
   if (!rows.length) return html`<${Empty} title="No colony yet"><button type="button" onClick=${newColony}>Record the repository that agents work on<//><//>`;
@@ -65,22 +66,31 @@ function Sessions({ rows }) {
   if (!rows.length) {
     return html`<${Empty} title="No session yet"><p>Press New session above, or in a terminal:</p><${Command} line="git colony session new" /><//>`;
   }
-  const tone = { active: ['good', '●'], idle: ['busy', '◐'], ended: ['', '○'] };
   return html`<${Table} label="Sessions" heads=${['Session', 'State', '~Plan', '~Agent', '~Begun', 'Last', '']}>
     ${rows.map((row) => html`<tr key=${text(row.session_id)}>
       <th scope="row" class="mono">${text(row.session_id)}</th>
-      <td><${State} tone=${tone[row.state]?.[0]} sign=${tone[row.state]?.[1]}>${text(row.state)}<//></td>
+      <td><${State} tone=${SESSIONS[row.state]?.[0]} sign=${SESSIONS[row.state]?.[1]}>${text(row.state)}<//></td>
       <td class="less">${text(row.plan)}</td>
       <td class="less">${row.agent ? text(row.agent) : html`<span class="faint">none</span>`}</td>
       <td class="less"><${When} at=${row.created_at} clock /></td>
       <td><${When} at=${row.last_at} /></td>
       <td class="actions">${isOpen(row) &&
-        html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', `${segments('sessions', row.session_id)}/end`, {}, refresh)}>End</button>`}</td>
+        html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => end(row, rows.filter(isOpen).length === 1)}>End …</button>`}</td>
     </tr>`)}
   <//>`;
 }
 
 const refresh = () => stale('/sessions', '/state', '/colonies', '/design');
+
+function end(row, isLast) {
+  const run = async () => {
+    if (await act('POST', `${segments('sessions', row.session_id)}/end`, {}, refresh)) tell(`session ${text(row.session_id)} has ended`);
+  };
+  const lines = () => html`<p class="mono">${text(row.session_id)}</p>
+    <p>What it recorded stays. ${isLast ? 'It is the only open one: Design monorepo, VCM and Watches are hidden until another one begins.' : 'Others stay open.'}</p>
+    <p class="faint">To let it go on: <code>git colony session resume ${text(row.session_id)}</code></p>`;
+  ask({ title: 'End the session', verb: 'End', lines, run });
+}
 
 async function newSession() {
   const begun = await act('POST', '/sessions', {}, refresh);
@@ -91,7 +101,7 @@ function RepositoryFields({ row }) {
   const known = resource('/colonies').value?.colonies ?? [];
   const urls = [...new Set(known.map((each) => each.origin_url).filter(Boolean).map(String))];
   return html`
-    <${Field} label="URL" hint="Any URL that git can clone.">
+    <${Field} label="URL" hint="An https or ssh URL; a local path only if 'git colony colony set' has recorded it.">
       <input name="origin_url" required list="urls" autofocus spellcheck="false" autocomplete="off" defaultValue=${text(row.origin_url)} /><//>
     <datalist id="urls">${urls.map((url) => html`<option key=${url} value=${url}></option>`)}</datalist>
     <div class="fields">

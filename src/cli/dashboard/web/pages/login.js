@@ -10,7 +10,8 @@ export function Login() {
   return html`<main class="login" id="main">
     <p class="mark" aria-hidden="true">⬢</p>
     <h1>git-colony</h1>
-    <p>Press <kbd>Enter</kbd> in the terminal of the dashboard, and open the link that it prints. A link counts once.</p>
+    <p>Each tab has a login of its own. Press <kbd>Enter</kbd> in the terminal of the dashboard, and paste the link that it prints here or
+      into the address of this tab. A link counts once, within a minute.</p>
     <${Problem} error=${problem()} />
     <form onSubmit=${submit}>
       <${Field} label="Or paste the code or the link"><input name="code" required autocomplete="off" spellcheck="false" /><//>

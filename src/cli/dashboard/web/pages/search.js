@@ -4,6 +4,7 @@ import { path } from '../api.js';
 import { html, resource } from '../store.js';
 import { Answer, copy, Empty, Field, formValues, number, plural, Section, State, Table, text, When } from '../parts.js';
 import { go, to, withQuery } from '../routes.js';
+import { FOUND_IN, NOTHING } from '../words.js';
 import { scopeName } from './vcm.js';
 
 const BUDGETS = [1024, 4096, 16_384, 65_536];
@@ -16,7 +17,7 @@ export function Search({ route }) {
   return html`<h1>Search</h1>
     <form class="load" role="search" onSubmit=${submit} key=${`${q}|${where}|${glob}`}>
       <${Field} label="Words"><input type="search" name="q" data-filter required defaultValue=${q} placeholder="how is a header parsed" /><//>
-      <${Field} label="In"><select name="in">${[['all', 'everything'], ['pages', 'mapped files'], ['knowledge', 'knowledge base']].map(([value, word]) =>
+      <${Field} label="In"><select name="in">${Object.entries({ all: 'everything', ...FOUND_IN }).map(([value, word]) =>
         html`<option key=${value} value=${value} selected=${value === where}>${word}</option>`)}</select><//>
       <${Field} label="Paths"><input name="path" defaultValue=${glob} placeholder="*.md" spellcheck="false" /><//>
       <button type="submit" class="primary">Search</button>
@@ -29,7 +30,7 @@ function Found({ q, where, glob, route }) {
   const tabs = [[null, 'Passages', !context], ['context', 'Context for a prompt', context]];
   return html`<nav class="tabs" aria-label="Kinds of answer">${tabs.map(([view, word, on]) =>
     html`<a key=${word} href=${withQuery({ view })} aria-current=${on ? 'true' : null}>${word}</a>`)}</nav>
-    ${context ? html`<${Context} q=${q} budget=${Number(route.query.get('budget') ?? 4096)} />`
+    ${context ? html`<${Context} query=${{ q, in: where, path: glob, budget: Number(route.query.get('budget') ?? 4096) }} />`
       : html`<${Hits} query=${{ q, in: where, path: glob, limit: 20 }} />`}`;
 }
 
@@ -38,10 +39,10 @@ function Hits({ query }) {
   return html`<${Answer} of=${entry} lines=${8}>${(value) => html`
     ${(value.hits ?? []).length > 0 &&
       html`<p class="faint">${value.total > value.count ? `The best ${number(value.count)} of ${plural(value.total, 'passage')}` : plural(value.count, 'passage')}.
-      ${value.stale && html` <${State} tone="busy" sign="!">Files have changed since they were mapped.<//>`}</p>`}
+      ${value.stale && html` <${State} tone="busy" sign="!">Files have changed since they were mapped.<//> <a href="/vcm">Map them again on VCM</a>`}</p>`}
     ${(value.hits ?? []).length
-      ? html`<ol class="hits">${value.hits.map((hit, index) => html`<${Hit} key=${index} hit=${hit} />`)}</ol>` : html`<${Empty} title="Nothing was found"><p>${value.nothing
-        ? html`Nothing is mapped yet. <a href="/design">Map a source on Design monorepo.</a>` : 'Other words may help; only mapped files are searched.'}</p><//>`}`}<//>`;
+      ? html`<ol class="hits">${value.hits.map((hit, index) => html`<${Hit} key=${index} hit=${hit} />`)}</ol>` : html`<${Empty} title="Nothing was found"><p>${NOTHING[value.nothing]
+        ? html`${NOTHING[value.nothing]} <a href="/design">Map a source on Design monorepo.</a>` : 'Other words may help; only mapped files and ingested documents are searched.'}</p><//>`}`}<//>`;
 }
 
 function Hit({ hit }) {
@@ -54,11 +55,11 @@ function Hit({ hit }) {
   </li>`;
 }
 
-function Context({ q, budget }) {
-  const entry = resource(path('/context', { q, budget }));
+function Context({ query }) {
+  const entry = resource(path('/context', query));
   const choose = (event) => go(withQuery({ budget: event.currentTarget.value }), 'replace');
   return html`<div class="filters"><${Field} label="At most"><select onChange=${choose}>${BUDGETS.map((each) =>
-    html`<option key=${each} value=${each} selected=${each === budget}>${plural(each, 'token')}</option>`)}</select><//></div>
+    html`<option key=${each} value=${each} selected=${each === query.budget}>${plural(each, 'token')}</option>`)}</select><//></div>
     <${Answer} of=${entry} lines=${8}>${(value) => html`
       <p class="facts-line"><span>${text(value.message)}</span>
       <span class="space"></span>

@@ -4,7 +4,7 @@ import { call, path, segments } from '../api.js';
 import { html, resource, stale, store } from '../store.js';
 import { Answer, Command, Empty, Field, plural, Section, short, State, Table, text, When } from '../parts.js';
 import { form, propose } from '../dialogs.js';
-import { to } from '../routes.js';
+import { to, withQuery } from '../routes.js';
 import { Diff } from '../diff.js';
 import { Leaving, refusal, step, UNDO } from '../undo.js';
 
@@ -119,7 +119,7 @@ function Modes({ body, set }) {
 
 function Detail({ id }) {
   const crumbs = html`<p class="crumbs"><a href="/timeline">Timeline</a></p>`;
-  if (/^op-\d+$/.test(id)) return html`${crumbs}<h1>${id}</h1><${Operation} id=${id} />`;
+  if (/^op-\d+$/.test(id)) return html`${crumbs}<${Operation} id=${id} compared=${store.route.query.get('diff')} />`;
   const checkpoint = resource('/checkpoints').value?.checkpoints?.find((each) => each.checkpoint_id === id);
   return html`${crumbs}<div class="title"><h1>${text(checkpoint?.label ?? id)}</h1><span class="space"></span>
       ${checkpoint && html`<button type="button" class="primary" disabled=${store.who.read_only} onClick=${() => restore(checkpoint)}>Restore …</button>`}</div>
@@ -128,15 +128,23 @@ function Detail({ id }) {
     <h2>Diff to now</h2><${Diff} a=${id} worktree />`;
 }
 
-function Operation({ id }) {
+const isBranch = (ref) => text(ref.name).startsWith('refs/heads/') && ref.old && ref.new && ref.old !== ref.new;
+
+function Operation({ id, compared }) {
   const entry = resource(`/ops${segments(id)}`);
-  return html`<${Answer} of=${entry}>${(op) => html`
+  const isNext = resource('/state').value?.undo?.op === id;
+  const title = html`<div class="title"><h1>${id}</h1><span class="space"></span>
+    ${isNext && html`<button type="button" disabled=${store.who.read_only} onClick=${() => step('undo')}>Undo …</button>`}</div>`;
+  return html`${title}<${Answer} of=${entry}>${(op) => html`
     <p class="facts-line"><strong>${text(op.summary)}</strong> <span class="faint">${text(op.kind)}, ${person(op.author)}, <${When} at=${op.created_at} /></span> ${op.undone &&
       html`<${State} sign="↶">undone<//>`}</p>
-    <${Table} label="References" heads=${['Reference', 'Before', 'After']}>${(op.refs ?? []).map((ref) => html`<tr key=${text(ref.name)}>
+    <${Table} label="References" heads=${['Reference', 'Before', 'After', '']}>${(op.refs ?? []).map((ref) => html`<tr key=${text(ref.name)}>
       <th scope="row" class="grow path">${text(ref.name)}</th>
       <td class="mono">${ref.old ? short(ref.old) : '–'}</td>
-      <td class="mono">${ref.new ? short(ref.new) : '–'}</td></tr>`)}<//>
+      <td class="mono">${ref.new ? short(ref.new) : '–'}</td>
+      <td class="actions">${isBranch(ref) && html`<a class="button" href=${withQuery({ diff: ref.name === compared ? null : ref.name })}>Diff</a>`}</td></tr>`)}<//>
+    ${(op.refs ?? []).filter((ref) => isBranch(ref) && ref.name === compared).map((ref) =>
+      html`<h2 key=${text(ref.name)}>Diff of ${text(ref.name).replace('refs/heads/', '')}</h2><${Diff} a=${text(ref.old)} b=${text(ref.new)} exact />`)}
     <p>${plural(op.files_moved_aside ?? 0, 'file')} moved aside, ${plural(op.files_placed ?? 0, 'file')} placed.</p>
     <p class="faint">The state before it:</p><${Command} line=${`git colony diff --checkpoint ${id}`} />`}<//>`;
 }

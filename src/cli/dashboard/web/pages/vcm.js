@@ -5,6 +5,7 @@ import { draw, html, reload, resource, stale, store } from '../store.js';
 import { Answer, bytes, Empty, Field, number, plural, Section, short, State, Table, text, When, Windowed } from '../parts.js';
 import { act, propose } from '../dialogs.js';
 import { go, to, withQuery } from '../routes.js';
+import { OPERATIONS as TONES } from '../words.js';
 
 const OPERATIONS = '/vcm/map/operations';
 const PAGES = path('/vcm/pages', { limit: 50_000 });
@@ -13,23 +14,38 @@ const LOCK_SECONDS = 300;
 
 export function Vcm({ route }) {
   if (route.parts.length > 2) return html`<${Page} scope=${route.parts[1]} id=${route.parts[2]} />`;
+  const scope = route.query.get('scope') ?? '';
   const pages = resource(PAGES);
+  // Pages of uncommitted files are listed by their scope only.
+  const listed = scope.endsWith(WORKTREE) ? resource(path('/vcm/pages', { limit: 50_000, scope })) : pages;
   return html`<h1>VCM</h1>
     <${Operations} />
     <${Scopes} />
-    <${Catalog} pages=${pages} query=${route.query.get('q') ?? ''} scope=${route.query.get('scope') ?? ''} />
+    <${Catalog} pages=${listed} query=${route.query.get('q') ?? ''} scope=${scope} />
     <${WorkingSet} pages=${pages.value} agent=${route.query.get('agent') ?? ''} />`;
 }
 
-/** A scope is called by the name of its row; its id begins with the repository. */
-export const scopeName = (id) => text(id).split(':').pop();
+const WORKTREE = '@worktree';
+
+/** The row of a scope. Its id is that of the repository, a colon and the row; the row of a map of one source adds nothing. */
+export function rowOf(id) {
+  const [committed] = text(id).split(WORKTREE);
+  const [, name] = committed.match(/:([^:/]+)$/) ?? [];
+  return name ?? 'default';
+}
+
+/** A scope is called by the name of its row. */
+export const scopeName = (id) => rowOf(id) + (text(id).endsWith(WORKTREE) ? ' (uncommitted)' : '');
+
+const baseOf = (id) => text(id).split(WORKTREE)[0].replace(/:[^:/]+$/, '');
 
 /** The scopes, each once: one that was mapped by its URL as well has two records. */
 export function scopesOf(answer) {
   const scopes = new Map();
   for (const row of answer?.mappings ?? []) {
     const known = scopes.get(row.scope_id);
-    scopes.set(row.scope_id, known ? { ...known, stale: known.stale || row.stale } : row);
+    const shared = known?.syscontext?.shared || row.syscontext?.shared;
+    scopes.set(row.scope_id, known ? { ...known, stale: known.stale || row.stale, syscontext: { ...row.syscontext, shared } } : row);
   }
   return [...scopes.values()];
 }
@@ -38,7 +54,6 @@ const refresh = () => stale('/vcm', '/ops', '/state', '/watches');
 
 // Operations
 
-const TONES = { pending: ['', '○'], running: ['busy', '◐'], mapped: ['good', '✓'], partial: ['busy', '!'], error: ['bad', '✕'], canceled: ['', '–'] };
 const isOpen = (operation) => operation.status === 'pending' || operation.status === 'running';
 let asking = null;
 
@@ -61,7 +76,7 @@ function Operations() {
   askAgain(all);
   const shown = store.route.query.get('operations') === 'all' ? all : all.slice(0, 5);
   const more = all.length > 5 &&
-    html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${all.length}`}</a>`;
+    html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${number(all.length)}`}</a>`;
   return html`<${Section} id="operations" title="Operations" aside=${more}>
     <${Answer} of=${entry}>${() => all.length
       ? html`<${Table} label="Mapping operations" heads=${['Operation', 'State', 'What', '~Sources', 'Begun', '']}>
@@ -73,15 +88,17 @@ function Operations() {
 function Operation({ row }) {
   const { progress } = row;
   const again = {};
-  for (const name of ['origin_url', 'branch', 'commit', 'enabled_sources']) if (row[name]) again[name] = row[name];
+  for (const name of ['origin_url', 'branch', 'commit', 'enabled_sources', 'worktree']) if (row[name]) again[name] = row[name];
+  // The files of the working tree are of no branch.
+  if (again.worktree) for (const name of ['branch', 'commit']) delete again[name];
   return html`<tr>
     <th scope="row" class="mono">${text(row.op_id)}</th>
     <td><${State} tone=${TONES[row.status]?.[0]} sign=${TONES[row.status]?.[1]}>${text(row.status)}<//></td>
     <td class="grow">${progress && isOpen(row) ? html`<${Progress} row=${row} />` : text(row.message)}</td>
-    <td class="less">${row.enabled_sources ? row.enabled_sources.map(text).join(', ') : 'all'}</td>
+    <td class="less">${row.enabled_sources ? row.enabled_sources.map(text).join(', ') : 'all'}${row.worktree ? ' (uncommitted)' : ''}</td>
     <td><${When} at=${row.started_at} clock /></td>
     <td class="actions">${isOpen(row)
-      ? html`<button type="button" data-row onClick=${() => act('DELETE', `${OPERATIONS}${segments(row.op_id)}`, undefined, refresh)}>Cancel</button>`
+      ? html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('DELETE', `${OPERATIONS}${segments(row.op_id)}`, undefined, refresh)}>Cancel</button>`
       : row.status !== 'mapped' &&
         html`<button type="button" data-row disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Retry</button>`}</td>
   </tr>`;
@@ -100,30 +117,68 @@ function Progress({ row: { op_id: id, progress } }) {
 function Scopes() {
   const scopes = resource('/vcm/scopes');
   const stats = resource('/vcm/stats');
-  const total = stats.value?.total;
   const statsOf = new Map((stats.value?.scopes ?? []).map((row) => [row.scope_id, row]));
-  return html`<${Section} id="scopes" title="Scopes" aside=${total && html`<span class="faint">${plural(total.pages, 'page')}, ${plural(total.tokens, 'token')}</span>`}>
-    <${Answer} of=${scopes}>${(value) => scopesOf(value).length
-      ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '~#Records', '#Tokens', '~#Size', '~Branch', '~Commit', 'State', '']}>
-          ${scopesOf(value).map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} />`)}<//>`
+  const rows = scopesOf(scopes.value);
+  const off = store.who.read_only;
+  const again = rows.filter((row) => row.stale).map((row) => mapAgain(row, rows)).filter(Boolean);
+  const aside = html`<${Totals} stats=${stats.value} />
+    ${again.length > 0 && html`<button type="button" disabled=${off} onClick=${() => mapAll(again)}>Map all again</button>`}`;
+  return html`<${Section} id="scopes" title="Scopes" aside=${aside}>
+    <${Answer} of=${scopes}>${() => rows.length
+      ? html`<${Table} label="Scopes" heads=${['Scope', '#Pages', '~#Records', '#Tokens', '~#Size', '~From', 'State', '']}>
+          ${rows.map((row) => html`<${Scope} key=${text(row.scope_id)} row=${row} stats=${statsOf.get(row.scope_id) ?? row} again=${mapAgain(row, rows)} />`)}<//>`
       : html`<${Empty} title="No scope is mapped"><p><a href="/design">Map a source on Design monorepo.</a></p><//>`}<//>
   <//>`;
 }
 
-function Scope({ row, stats }) {
+/** The sums. Uncommitted files have most pages of the commit, too, so they are summed up apart. */
+function Totals({ stats }) {
+  if (!stats?.total) return null;
+  const sum = (row) => `${plural(row.pages, 'page')}, ${plural(row.tokens, 'token')}`;
+  const own = stats.worktree_total;
+  return html`<span class="faint">${own ? `committed: ${sum(stats.total)}; uncommitted: ${sum(own)}` : sum(stats.total)}</span>`;
+}
+
+/** What maps a scope again; nothing if that is not known: one of a blackboard, or of another repository. */
+function mapAgain(row, rows) {
+  const name = rowOf(row.scope_id);
+  if (row.worktree) return { worktree: true, enabled_sources: [name] };
+  const here = row.branch ? { branch: row.branch, enabled_sources: [name] } : { enabled_sources: [name] };
+  if (row.syscontext?.shared) return here;
+  const of = resource(OPERATIONS).value?.operations ?? [];
+  const made = of.find((each) => (each.results ?? []).some((result) => result.scope_id === row.scope_id));
+  if (made?.origin_url) return { origin_url: made.origin_url, branch: made.branch, commit: made.commit, enabled_sources: [name] };
+  // Scopes of another repository are never shared, and begin with its id.
+  const shared = new Set(rows.filter((each) => each.syscontext?.shared).map((each) => baseOf(each.scope_id)));
+  const isOurs = made || !shared.size || shared.has(baseOf(row.scope_id));
+  if (row.source_type === 'blackboard' || !isOurs) return null;
+  return here;
+}
+
+/** Maps several scopes: those of one state by one operation. */
+async function mapAll(all) {
+  const groups = new Map();
+  for (const { enabled_sources: names, ...state } of all) {
+    const key = JSON.stringify(state);
+    groups.set(key, [...(groups.get(key) ?? []), ...names]);
+  }
+  for (const [key, names] of groups) {
+    if (!(await act('POST', '/vcm/map', { ...JSON.parse(key), enabled_sources: [...new Set(names)] }, refresh))) return;
+  }
+}
+
+function Scope({ row, stats, again }) {
   const name = scopeName(row.scope_id);
-  const again = { branch: row.branch ?? 'main', commit: 'HEAD', enabled_sources: [name] };
-  if (row.origin_url) again.origin_url = row.origin_url;
   return html`<tr>
-    <th scope="row" title=${text(row.scope_id)}><a data-row href=${withQuery({ scope: row.scope_id })}>${name}</a> <span class="tag">${text(row.source_type)}</span></th>
+    <th scope="row" class="breaks" title=${text(row.scope_id)}><a data-row href=${withQuery({ scope: row.scope_id })}>${name}</a> <span class="tag">${text(row.source_type)}</span></th>
     <td class="num">${number(stats.pages)}</td>
     <td class="num less">${number(stats.records)}</td>
     <td class="num">${number(stats.tokens)}</td>
     <td class="num less">${bytes(stats.bytes)}</td>
-    <td class="less">${text(row.branch)}</td><td class="mono less">${short(row.mapped_commit)}</td>
+    <td class="less">${text(row.branch)} <span class="mono faint">${short(row.mapped_commit)}</span></td>
     <td>${row.stale ? html`<${State} tone="busy" sign="!">stale<//>` : html`<${State} tone="good" sign="✓">current<//>`}</td>
     <td class="actions">
-      <button type="button" disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Map again</button>
+      ${again && html`<button type="button" disabled=${store.who.read_only} onClick=${() => act('POST', '/vcm/map', again, refresh)}>Map again</button>`}
       <button type="button" disabled=${store.who.read_only} onClick=${() => unmap(row)}>Unmap …</button>
     </td>
   </tr>`;
@@ -132,7 +187,7 @@ function Scope({ row, stats }) {
 function unmap(row) {
   propose({
     title: `Unmap ${scopeName(row.scope_id)}`, verb: 'Unmap', danger: true, method: 'DELETE', path: `/vcm/scopes${segments(row.scope_id)}`, body: {}, first: 'dry_run',
-    lines: () => html`<p class="faint">The files stay, and undo on Timeline maps it again.</p>`, done: refresh,
+    lines: () => html`<p class="faint">The files stay. Undo does not map it again: Map to VCM on Design monorepo does.</p>`, done: refresh,
   });
 }
 
@@ -207,7 +262,7 @@ function PageRow(page, query) {
   return html`<div class="page-row row" key=${id}>
     <a class="mono" data-row href=${to(['vcm', page.scope_id, id])}>${id.slice(0, 10)}</a>
     <span class="cut">${scopeName(page.scope_id)}</span><span class="num">${number(page.tokens)}</span>
-    <span class="cut path" title=${files.slice(0, 40).join('\n')}>${files[0] ?? ''}${files.length > 1 ? ` +${files.length - 1}` : ''}</span>
+    <span class="cut path" title=${files.slice(0, 40).join('\n')}>${files[0] ?? ''}${files.length > 1 ? ` +${number(files.length - 1)}` : ''}</span>
     <span class="flags">${flags(page)}</span>
   </div>`;
 }
@@ -235,7 +290,7 @@ function PageText({ page, listed }) {
     html`<${State} tone="busy" sign="!">stale<//>`} ${listed && flags(listed)}
       <span class="space"></span>
       ${locked
-        ? html`<span class="faint">locked until <${When} at=${locked} clock /></span> <button type="button" onClick=${() => extend(page.page_id)}>Extend by 5 min</button> <button type="button" onClick=${() => unlockPages([page.page_id])}>Unlock</button>`
+        ? html`<span class="faint">locked until <${When} at=${locked} clock /></span> <button type="button" disabled=${store.who.read_only} onClick=${() => extend(page.page_id)}>Extend by 5 min</button> <button type="button" disabled=${store.who.read_only} onClick=${() => unlockPages([page.page_id])}>Unlock</button>`
         : html`<button type="button" disabled=${store.who.read_only} onClick=${() => lockPages([page.page_id], LOCK_SECONDS)}>Lock for 5 min</button>`}</p>
     ${page.records.map((record, index) =>
       html`<${Section} key=${index} id=${`record-${index}`} title=${html`<span class="path">${text(record.path)}</span>`} aside=${html`<span class="faint">lines ${text(record.start_line)}–${text(record.end_line)} · ${plural(record.tokens, 'token')}</span>`}>
@@ -287,7 +342,7 @@ function Lock({ page }) {
     <th scope="row"><a class="mono" data-row href=${to(['vcm', page.scope_id, page.page_id])}>${text(page.page_id).slice(0, 10)}</a></th>
     <td class="less">${scopeName(page.scope_id)}</td><td>${names || 'this checkout'}</td><td><${When} at=${page.locked_until} clock /></td>
     <td class="grow less">${locks.map((lock) => text(lock.reason)).filter(Boolean).join(', ')}</td>
-    <td class="actions"><button type="button" onClick=${() => extend(page.page_id)}>Extend</button>
-    <button type="button" onClick=${() => unlockPages([page.page_id])}>Unlock</button></td>
+    <td class="actions"><button type="button" disabled=${store.who.read_only} onClick=${() => extend(page.page_id)}>Extend</button>
+    <button type="button" disabled=${store.who.read_only} onClick=${() => unlockPages([page.page_id])}>Unlock</button></td>
   </tr>`;
 }

@@ -5,9 +5,9 @@ import { change, html, resource, stale, store } from '../store.js';
 import { Answer, Empty, Field, number, plural, Section, short, State, Table, text, When, Windowed } from '../parts.js';
 import { act, form } from '../dialogs.js';
 import { go, withQuery } from '../routes.js';
+import { MODES } from '../words.js';
 import { scopeName, scopesOf } from './vcm.js';
 
-const MODES = { notify_only: 'write an event', invalidate: 'mark pages as stale', reindex: 'map again' };
 const ROW = 30;
 const refresh = () => stale('/watches');
 
@@ -76,16 +76,23 @@ function start() {
 
 // Events
 
+const plainWords = (words) => words.toLowerCase().replaceAll('_', ' ').replace(/:\s*$/, '');
+
+/** What a filter looks at: the key as it is shown and as programs write it, what the event says, and its agent. */
+const haystack = (row) => plainWords([row.key, ...about(row.value), row.agent ?? ''].map(text).join(' '));
+
 function Events({ query }) {
   const all = store.paused ?? store.events;
-  const rows = all.filter((row) => !query || text(row.key).includes(query));
+  const words = plainWords(query);
+  const rows = all.filter((row) => !query || haystack(row).includes(words));
   const filter = (event) => go(withQuery({ q: event.currentTarget.value.trim() || null }), 'replace');
+  const head = html`<div class="event-row page-head" aria-hidden="true"><span>When</span><span>Event</span><span>Of</span><span>What it says</span><span>Agent</span></div>`;
   const pause = html`<button type="button" aria-pressed=${store.paused ? 'true' : 'false'} onClick=${() => change({ paused: store.paused ? null : store.events })}>${store.paused ? 'Go on' : 'Pause'}</button>`;
   return html`<${Section} id="events" title="Events" aside=${html`<${State} tone=${store.live && !store.paused ? 'good' : ''} sign=${store.live && !store.paused ? '●' : '○'}>${store.paused ? 'paused' : store.live ? 'as they come' : 'not connected'}<//> ${pause}`}>
     <div class="filters"><${Field} label="Filter">
-      <input type="search" data-filter placeholder="watch_fired:" spellcheck="false" defaultValue=${query} onInput=${filter} /><//>
+      <input type="search" data-filter placeholder="watch fired" spellcheck="false" defaultValue=${query} onInput=${filter} /><//>
     <span class="faint">${plural(rows.length, 'event')}</span></div>
-    ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${14} row=${EventRow} label="Events" className="events" />`
+    ${rows.length ? html`<${Windowed} rows=${rows} height=${ROW} shown=${14} row=${EventRow} label="Events" className="events" head=${head} />`
       : html`<p class="faint">${all.length ? 'No event matches.' : 'No event yet.'}</p>`}
   <//>`;
 }
@@ -103,13 +110,16 @@ function about(value) {
   return words;
 }
 
+/** Whom a key is about: a scope by its name, else the last part. */
+const subject = (key) => (/^(mapped|unmapped|reindexed):/.test(key) ? scopeName(key.slice(key.indexOf(':') + 1)) : key.includes(':') ? key.split(':').pop() : '');
+
 function EventRow(row) {
   const key = text(row.key);
   const at = key.indexOf(':');
   const words = about(row.value);
   return html`<div class="event-row row" key=${text(row.position)}>
     <span class="faint"><${When} at=${row.ts} clock /></span><span class="cut name">${at < 0 ? key : key.slice(0, at).replaceAll('_', ' ')}</span>
-    <span class="cut path" title=${key}>${at < 0 ? '' : scopeName(key.slice(at + 1))}</span>
+    <span class="cut path" title=${key}>${subject(key)}</span>
     <span class="cut faint" title=${words.join('\n')}>${words.join(' · ')}</span>
     <span class="cut">${text(row.agent)}</span>
   </div>`;

@@ -1,0 +1,87 @@
+// Words that the answers choose from, and how the page shows each. A test holds every table against `git colony schema`: it
+// names the report and the type, and has one value a line.
+
+/** How a fork would merge: tone, sign, words before the branch, words after it. */
+export const OUTCOMES = { // fleet MergeOutcome
+  up_to_date: ['', '=', '', 'has it'],
+  fast_forward: ['good', '✓', 'clean into', ''],
+  merged: ['good', '✓', 'clean into', ''],
+  conflicted: ['bad', '✕', 'conflict', ''],
+  unrelated: ['bad', '✕', 'no common history with', ''],
+};
+
+/** Why a merge cannot be made as it is. */
+export const BLOCKED = { // merge MergeOutcome
+  up_to_date: 'There is nothing to merge.',
+  fast_forward: null,
+  merged: null,
+  conflicted: 'Settle each conflict above, or open them in a working tree by the command.',
+  unrelated: 'The histories have no common ancestor.',
+};
+
+/** The state of a session: tone, sign, and whether it is open. */
+export const SESSIONS = { // session list SessionState
+  active: ['good', '●', true],
+  idle: ['busy', '◐', true],
+  archived: ['', '○', false],
+  ended: ['', '○', false],
+};
+
+/** How a file differs. */
+export const CHANGES = { // diff ChangeType
+  added: 'A',
+  modified: 'M',
+  deleted: 'D',
+  renamed: 'R',
+  copied: 'C',
+  type_changed: 'T',
+};
+
+/** What a watch does. */
+export const MODES = { // watches OnChange
+  notify_only: 'write an event',
+  invalidate: 'mark pages as stale',
+  reindex: 'map again',
+};
+
+/** Where documents go: tone, sign, name. */
+export const DESTINATIONS = { // map show Destination
+  knowledge_base: ['', '▤', 'knowledge base'],
+  vcm: ['good', '▣', 'VCM'],
+};
+
+/** What became of a document: tone, sign, words. */
+export const INGESTED = { // ingest SourceStatus
+  ingested: ['good', '✓', 'ingested'],
+  replaced: ['good', '✓', 'replaced'],
+  retired: ['', '–', 'deleted, as the commit has it no more'],
+  unchanged: ['', '=', 'unchanged'],
+  skipped: ['busy', '!', 'left out'],
+  failed: ['bad', '✕', 'not read'],
+};
+
+/** Where a passage was found. */
+export const FOUND_IN = { // search HitSource
+  pages: 'mapped files',
+  knowledge: 'knowledge base',
+};
+
+/** Why a search has nothing to look in; null if only the words do not match. */
+export const NOTHING = { // search NoPages
+  not_mapped: 'Nothing is mapped yet.',
+  not_here: 'The pages of the mapped files are not here: map them again.',
+  empty: 'The mapped files have no text.',
+  no_match: null,
+  only_worktree: 'Only the working tree is mapped.',
+  no_worktree: 'The working tree is not mapped.',
+};
+
+/** The state of a mapping operation: tone, sign. */
+export const OPERATIONS = { // the dashboard
+  pending: ['', '○'],
+  running: ['busy', '◐'],
+  mapped: ['good', '✓'],
+  partial: ['busy', '!'],
+  error: ['bad', '✕'],
+  canceled: ['', '–'],
+};
