@@ -11,6 +11,7 @@ mod wanted_scopes;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use serde::Serialize;
 use super::map::{self, map_in_memory, map_worktree, mapping};
 use super::residency::PageState;
 use crate::design::uncommitted::Now;
-use crate::git::Oid;
+use crate::git::{Oid, scratch};
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::map::show;
 use crate::model::{Code, Result};
@@ -216,8 +217,12 @@ fn open_mapped_now(
     scope: Option<&str>,
     only: Option<&BTreeSet<String>>,
 ) -> Result<Option<Opened>> {
+    // In the repository of another user a question writes nothing: its files would be in the way of the owner.
+    let owner = session.repo.common_dir().metadata().map(|found| found.uid());
+    let is_own = owner.is_ok_and(|owner| owner == scratch::own_user());
     // Where nothing can be written, a worktree without places has none.
-    let places = map::places(session, session.is_dry()).unwrap_or_default();
+    let places =
+        is_own.then(|| map::places(session, session.is_dry()).unwrap_or_default()).flatten();
     let worktree = map::worktree_name(places.as_ref());
     let table = match places {
         Some(_) if session.repo.keeps_objects() => {

@@ -184,6 +184,25 @@ fn a_question_needs_no_folder_that_can_be_written() {
 }
 
 #[test]
+fn a_question_leaves_nothing_in_the_repository_of_another_user() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/new.rs", "fn quiescence() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "more"]);
+    let root = sandbox.path(".");
+    if !sandbox.process("chown").args(["-R", "65534"]).arg(&root).status().unwrap().success() {
+        // Only root gives files away.
+        return;
+    }
+    sandbox.git_any(&["config", "--global", "safe.directory", "*"]);
+    let told = sandbox.run(&["--json", "search", "quiescence"]);
+    assert!(told.code == 128 || told.stdout.contains("src/new.rs"), "{}", output(&told));
+    let ours =
+        sandbox.process("find").arg(root.join(".git")).args(["!", "-user", "65534"]).output();
+    assert_eq!(String::from_utf8(ours.unwrap().stdout).unwrap(), "");
+}
+
+#[test]
 fn nothing_is_found_before_the_first_commit() {
     let sandbox = Sandbox::unborn();
     for command in [["search", "x"], ["context", "x"]] {
