@@ -123,7 +123,7 @@ fn several_words_are_a_question_and_a_lone_one_is_a_command() {
     assert_eq!(sandbox.json(&["context", "list"])["count"], 0);
     let question = ["context", "list", "of", "lock", "--budget", "100"];
     let text = sandbox.colony(&question);
-    assert!(text.contains("==> src/lock.rs:1-2 <=="), "{text}");
+    assert!(text.contains("==> src/lock.rs:1-2 (pub fn take_lock() {}) <=="), "{text}");
     let lone = sandbox.run(&["context", "--question", "list"]);
     assert_eq!((lone.code, lone.stdout.as_str()), (1, ""));
 }
