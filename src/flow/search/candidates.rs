@@ -1,28 +1,27 @@
 //! The passages that match a query, the best first, in the documents that are searched.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::SearchedFiles;
 use super::documents::StoredDocument;
-use super::history::{History, documents};
 use super::indexing::{IndexKept, Indexer, literature, unusable_index};
 use super::known_documents::{self, KnownDocuments};
+use super::raising::HistoryOfScopes;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{self, Freshness, Opened};
-use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::{IndexedPassage, WHOLE_PATH_MARK, WordBytes};
+use crate::search::postings::{IndexedPassage, WordBytes};
 use crate::search::query::{self, Query};
-use crate::search::ranked::{self, Best, Ranked};
+use crate::search::ranked::{Best, Ranked};
 use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
-use crate::search::{definitions, history, words};
+use crate::search::{definitions, words};
 use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -30,9 +29,6 @@ use crate::store::cache::page_table::ScopeRow;
 
 /// The number of best passages that are compared with the phrases of a query.
 const MAX_COMPARED: usize = 200;
-
-/// The number of best files whose history tells what changes with them.
-const MAX_FIRST: usize = 8;
 
 /// The maximum size of the texts that are kept, in bytes; beyond it they are read again.
 const MAX_TEXTS: usize = 64 << 20;
@@ -47,14 +43,14 @@ const PHRASE: f32 = 2.0;
 pub(super) struct Searched<'a> {
     pub(super) session: &'a Session,
     pub(super) opened: Opened,
-    indexer: Indexer<'a>,
+    pub(super) indexer: Indexer<'a>,
     /// The documents of each scope, in the order of `opened.scopes`, and those of the knowledge base.
-    views: Vec<Rc<View>>,
-    view: Rc<View>,
+    pub(super) views: Vec<Rc<View>>,
+    pub(super) view: Rc<View>,
     globs: Option<Globs>,
     pub(super) reader: Literature<'a>,
     /// The repositories of the views.
-    places: Vec<Reading>,
+    pub(super) places: Vec<Reading>,
     documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
     texts: RefCell<HashMap<u32, Rc<str>>>,
     /// The size of these texts, in bytes.
@@ -62,7 +58,7 @@ pub(super) struct Searched<'a> {
     /// The pages of directories, by scope and path.
     pages: RefCell<HashMap<Directory, Rc<[Page]>>>,
     /// The histories of the scopes, as far as they were asked for.
-    histories: Vec<HistoryOfScopes>,
+    pub(super) histories: Vec<HistoryOfScopes>,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
@@ -70,12 +66,6 @@ pub(super) struct Searched<'a> {
 
 /// A directory of a scope: the place of the scope in `opened.scopes`, and the path.
 type Directory = (usize, RepoPath);
-
-/// A history, and the scopes whose files it touched, by their places in `opened.scopes`.
-struct HistoryOfScopes {
-    history: History,
-    scopes: Vec<usize>,
-}
 
 /// A passage that matches.
 pub(super) struct Candidate {
@@ -163,139 +153,7 @@ fn views_of(
     Ok(views)
 }
 
-/// Returns the histories of scopes: one for each repository and commit.
-fn histories_of(
-    session: &Session,
-    indexer: &mut Indexer<'_>,
-    scopes: &[ScopeRow],
-    places: &[Reading],
-) -> Result<Vec<HistoryOfScopes>> {
-    let mut of_commits: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (number, scope) in scopes.iter().enumerate() {
-        let commit = Oid::parse(&scope.revision);
-        of_commits.entry(commit.map(|it| (scope.place.as_deref(), it))).or_default().push(number);
-    }
-    let mut histories = Vec::new();
-    for (commit, scopes) in of_commits {
-        let place = scopes.first().and_then(|first| places.get(*first));
-        if let (Some((_, commit)), Some(place)) = (commit, place) {
-            histories.push(HistoryOfScopes {
-                history: History::of(session, indexer, place, commit)?,
-                scopes,
-            });
-        }
-    }
-    Ok(histories)
-}
-
 impl Searched<'_> {
-    /// Reads the histories of the scopes: the next ranking is raised by what commits say of files.
-    pub(super) fn with_histories(mut self) -> Result<Self> {
-        self.histories =
-            histories_of(self.session, &mut self.indexer, &self.opened.scopes, &self.places)?;
-        Ok(self)
-    }
-
-    /// Raises the files that commits about a query touched. The ranked passages are in their order, and so are those
-    /// that are returned.
-    pub(super) fn raised(&self, query: &Query, mut ranked: Vec<Ranked>) -> Result<Vec<Ranked>> {
-        let best = ranked.first().map_or(1.0, |it| it.score);
-        let mut raises = BTreeMap::new();
-        for of_scopes in &self.histories {
-            let weights = of_scopes.history.weights(&self.indexer, query)?;
-            self.note_raises(of_scopes, weights, best * history::SHARE, &mut raises)?;
-        }
-        self.raise(query, raises, &mut ranked)?;
-        let mut raises = BTreeMap::new();
-        for of_scopes in &self.histories {
-            let first = self.best_files(of_scopes, &ranked)?;
-            let weights = of_scopes.history.together(&self.indexer, &first)?;
-            self.note_raises(of_scopes, weights, best * history::TOGETHER_SHARE, &mut raises)?;
-        }
-        self.raise(query, raises, &mut ranked)?;
-        Ok(ranked)
-    }
-
-    /// Notes how much the documents with some paths are raised.
-    fn note_raises(
-        &self,
-        of_scopes: &HistoryOfScopes,
-        weights: BTreeMap<RepoPath, f32>,
-        most: f32,
-        raises: &mut BTreeMap<usize, f32>,
-    ) -> Result<()> {
-        for (path, weight) in weights {
-            for position in self.positions_of(&path, &of_scopes.scopes)? {
-                raises.insert(position, weight * most);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the best files of some scopes, each with its score as a share of the best.
-    fn best_files(
-        &self,
-        of_scopes: &HistoryOfScopes,
-        ranked: &[Ranked],
-    ) -> Result<Vec<(RepoPath, f32)>> {
-        let (mut known, mut files) = (BTreeSet::new(), Vec::new());
-        let best = ranked.first().map_or(1.0, |it| it.score);
-        for it in ranked {
-            if files.len() == MAX_FIRST {
-                break;
-            }
-            let id = self.id_of(it.document);
-            let has = |scope: &usize| {
-                self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
-            };
-            if of_scopes.scopes.iter().any(has) && known.insert(it.document) {
-                let path = self.document(id)?.document.path.clone();
-                files.push((path, it.score / best.max(f32::MIN_POSITIVE)));
-            }
-        }
-        Ok(files)
-    }
-
-    /// Raises documents; one without a passage comes with its beginning.
-    fn raise(
-        &self,
-        query: &Query,
-        raises: BTreeMap<usize, f32>,
-        ranked: &mut Vec<Ranked>,
-    ) -> Result<()> {
-        let mut left = raises.clone();
-        let repeated = Tuning::default().repeated;
-        for it in ranked.iter_mut() {
-            if let Some(raise) = left.get_mut(&it.document) {
-                it.score += *raise;
-                *raise *= repeated;
-            }
-        }
-        for (document, raise) in raises {
-            let it = Ranked { document, passage: 0, score: raise };
-            if left.get(&document) == Some(&raise) && self.matches(query, &it)? {
-                ranked.push(it);
-            }
-        }
-        ranked.sort_by(ranked::order);
-        Ok(())
-    }
-
-    /// Returns the positions of the documents of some scopes with a path.
-    fn positions_of(&self, path: &RepoPath, scopes: &[usize]) -> Result<Vec<usize>> {
-        let places = self.places(&format!("{WHOLE_PATH_MARK}{path}"))?;
-        let mut found = Vec::new();
-        for id in documents(&places) {
-            let has = |scope: &usize| {
-                self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
-            };
-            if scopes.iter().any(has) {
-                found.extend(self.view.position(id));
-            }
-        }
-        Ok(found)
-    }
-
     /// Ranks the passages that match. Returns at least the best `wanted`, in their order, and the number of all.
     pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<(Vec<Ranked>, usize)> {
         let find = |word: &str| self.places(word);
@@ -349,7 +207,7 @@ impl Searched<'_> {
         Ok(ranked)
     }
 
-    fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
+    pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
         let places = self.indexer.index.places(word).map_err(unusable_index)?;
         let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
         Ok(bytes.collect())
@@ -452,12 +310,12 @@ impl Searched<'_> {
     }
 
     /// Returns the number in the index of a document of the view.
-    fn id_of(&self, position: usize) -> u32 {
+    pub(super) fn id_of(&self, position: usize) -> u32 {
         let viewed = self.view.document(position);
         viewed.map_or(u32::MAX, |document| document.id)
     }
 
-    fn document(&self, id: u32) -> Result<Rc<StoredDocument>> {
+    pub(super) fn document(&self, id: u32) -> Result<Rc<StoredDocument>> {
         if let Some(document) = self.documents.borrow().get(&id) {
             return Ok(Rc::clone(document));
         }
@@ -466,7 +324,7 @@ impl Searched<'_> {
         Ok(document)
     }
 
-    fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
+    pub(super) fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
         let candidate = self.candidate(ranked)?;
         let path = &candidate.document.document.path;
         let is_wanted = |globs: &Globs| globs.verdict(path) == GlobVerdict::In;

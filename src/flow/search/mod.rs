@@ -12,6 +12,7 @@ mod hits;
 mod indexing;
 pub(super) mod known_documents;
 mod packing;
+mod raising;
 pub(in crate::flow) mod scope_matches;
 mod section_names;
 
