@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
+use crate::flow::search::packer::{Chosen, Packer, Place, Wanted};
 use crate::model::{Code, Error, RepoPath, Result, escape};
 use crate::search::passages::is_heading;
 use crate::store::Session;
@@ -16,10 +17,10 @@ use crate::store::state::{FragmentName, Tier};
 use crate::text::headed::headed;
 use crate::text::tokenizer::Tokenizer;
 
-use super::choice::{Choice, Chosen};
 use super::covering_pages::CoveringPages;
 use super::fragment_id;
-use super::pieces::pieces;
+use super::pieces::{Piece, pieces};
+use super::plan_passages::PlanPassages;
 use super::project_reading::Trust;
 use super::task_file::TaskFile;
 use super::task_files::{self, TaskFiles};
@@ -79,22 +80,25 @@ fn assemble_trusting(
     let Some(pieces) = pieces(session, &files.files, question)? else {
         return Ok(None);
     };
-    let Some(choice) = Choice::of(session, &files, pieces, budget)? else {
+    let mut packer = Packer::new(PlanPassages::new(session, &files), budget);
+    packer.fill(pieces.iter().map(wanted))?;
+    if packer.files.has_changed {
         return Ok(None);
-    };
-    let mut assembly = Assembly {
+    }
+    let budget = request.skeleton.map_or(budget, |share| part_of(budget, share));
+    let assembly = Assembly {
         session,
         files: &files,
         pages: CoveringPages::open(session)?,
-        choice,
+        budget,
         detail: match request.skeleton {
             None => Detail::Text,
             Some(_) => Detail::Outline,
         },
     };
-    let budget = request.skeleton.map_or(budget, |share| part_of(budget, share));
-    let (text, parts) = assembly.fitted(budget)?;
-    let names = assembly.used();
+    let (text, parts) = packer.fitted(budget, |packer| assembly.written(packer))?;
+    let parts = parts.into_iter().map(|it| assembly.with_page(it)).collect::<Result<Vec<_>>>()?;
+    let names = used(&files, &packer);
     task_files::note_access(session, &names)?;
     Ok(Some(ContextReport {
         used_tokens: Tokenizer::default().count(&text),
@@ -103,7 +107,7 @@ fn assemble_trusting(
         count: parts.len(),
         parts,
         next_files: Vec::new(),
-        left_out: assembly.choice.left_out,
+        left_out: packer.left_out,
         needed_tokens: None,
         indexed: 0,
         stale: false,
@@ -159,37 +163,34 @@ struct Written {
     part: ContextPart,
 }
 
-/// The choice of pieces, and the text.
+/// What the text is made of.
 struct Assembly<'a> {
     session: &'a Session,
     files: &'a TaskFiles,
     pages: CoveringPages,
+    budget: usize,
     detail: Detail,
-    choice: Choice,
 }
 
 impl Assembly<'_> {
-    /// Writes the text; the pieces that were chosen last are dropped until it fits.
-    fn fitted(&mut self, budget: usize) -> Result<(String, Vec<ContextPart>)> {
-        let tokenizer = Tokenizer::default();
-        loop {
-            self.session.world.interrupt.check()?;
-            let (body, parts) = self.written();
-            let preamble = self.preamble(&parts);
-            let is_small = tokenizer.count(&preamble) * PREAMBLE_SHARE <= budget;
-            let text = if is_small && !parts.is_empty() { preamble + &body } else { body };
-            if tokenizer.count(&text) <= budget {
-                let parts = parts.into_iter().map(|it| self.with_page(it));
-                return Ok((text, parts.collect::<Result<_>>()?));
-            }
-            if !self.choice.drop_last() {
-                return Ok((String::new(), Vec::new()));
+    /// Writes the text: the lines about the sources, unless they are much of it, and the parts.
+    fn written(&self, packer: &Packer<PlanPassages<'_>>) -> Result<(String, Vec<Written>)> {
+        self.session.world.interrupt.check()?;
+        let (mut body, mut parts) = (String::new(), Vec::new());
+        for (place, run) in packer.runs(|_| false) {
+            if let Some((text, part)) = self.part(place, &run) {
+                body.push_str(&text);
+                parts.push(part);
             }
         }
+        let preamble = self.preamble(&parts, packer.left_out);
+        let is_small = Tokenizer::default().count(&preamble) * PREAMBLE_SHARE <= self.budget;
+        let text = if is_small && !parts.is_empty() { preamble + &body } else { body };
+        Ok((text, parts))
     }
 
     /// Returns the lines about the sources: where parts come from, how well they fit, how much is missing.
-    fn preamble(&self, parts: &[Written]) -> String {
+    fn preamble(&self, parts: &[Written], left_out: usize) -> String {
         let TaskFiles { plan, view, skipped, stale, .. } = self.files;
         let mut sources: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
         for Written { part, .. } in parts {
@@ -204,9 +205,8 @@ impl Assembly<'_> {
             .map(|(name, (parts, score))| format!("{name}: {parts}, best score {score:.2}"))
             .collect();
         let text = format!(
-            "sources and parts: {}\nnot here: {} passages, {skipped} skipped files, {stale} changed files\n",
-            escape::line(&sources.join("; ")),
-            self.choice.left_out
+            "sources and parts: {}\nnot here: {left_out} passages, {skipped} skipped files, {stale} changed files\n",
+            escape::line(&sources.join("; "))
         );
         headed(&format!("plan {plan}, view {}", view.name()), &text)
     }
@@ -227,67 +227,59 @@ impl Assembly<'_> {
         })
     }
 
-    fn written(&self) -> (String, Vec<Written>) {
-        let (mut text, mut parts) = (String::new(), Vec::new());
-        let chosen: Vec<_> = self.choice.chosen.iter().collect();
-        let is_next = |(one, _): &(&(usize, usize), &Chosen),
-                       (other, _): &(&(usize, usize), &Chosen)| {
-            one.0 == other.0 && one.1 + 1 == other.1
+    /// Writes consecutive passages of a file, and describes them.
+    fn part(&self, place: Place, run: &[&Chosen]) -> Option<(String, Written)> {
+        let (first, last) = (run.first()?, run.last()?);
+        let file = self.files.files.get(place.0)?;
+        let range = first.passage.range().start..last.passage.range().end;
+        let body = first.text.get(range.clone()).unwrap_or_default();
+        let first_line = first.passage.first_line as usize;
+        let last_line = first_line + body.lines().count().saturating_sub(1);
+        let source = format!("{}:{first_line}-{last_line}", file.shown);
+        let written = headed(&source, &self.detail.of(body));
+        let scores = run.iter().filter_map(|it| it.score);
+        let part = ContextPart {
+            path: file.shown.clone(),
+            scope_id: None,
+            from: match file.tier {
+                None => PartOrigin::Scope,
+                Some(_) => PartOrigin::Hydrated,
+            },
+            page_id: None,
+            start: range.start,
+            end: range.end,
+            start_line: Some(first_line),
+            end_line: Some(last_line),
+            page: None,
+            section: None,
+            tokens: Tokenizer::default().count(&written),
+            score: scores.max_by(f64::total_cmp),
+            fragment_id: Some(fragment_id(&file.project, &file.name)),
+            tier: file.tier,
         };
-        for joined in chosen.chunk_by(is_next) {
-            let (Some(((number, _), first)), Some((_, last))) = (joined.first(), joined.last())
-            else {
-                continue;
-            };
-            let Some(file) = self.files.files.get(*number) else {
-                continue;
-            };
-            let range = first.passage.range().start..last.passage.range().end;
-            let whole = file.read_text().unwrap_or_default();
-            let body = whole.get(range.clone()).unwrap_or_default();
-            let first_line = first.passage.first_line as usize;
-            let last_line = first_line + body.lines().count().saturating_sub(1);
-            let source = format!("{}:{first_line}-{last_line}", file.shown);
-            let written = headed(&source, &self.detail.of(body));
-            let scores = joined.iter().map(|(_, it)| it.score);
-            let part = ContextPart {
-                path: file.shown.clone(),
-                scope_id: None,
-                from: match file.tier {
-                    None => PartOrigin::Scope,
-                    Some(_) => PartOrigin::Hydrated,
-                },
-                page_id: None,
-                start: range.start,
-                end: range.end,
-                start_line: Some(first_line),
-                end_line: Some(last_line),
-                page: None,
-                section: None,
-                tokens: Tokenizer::default().count(&written),
-                score: scores.max_by(f64::total_cmp),
-                fragment_id: Some(fragment_id(&file.project, &file.name)),
-                tier: file.tier,
-            };
-            parts.push(Written { file: *number, part });
-            text.push_str(&written);
-        }
-        (text, parts)
+        Some((written, Written { file: place.0, part }))
     }
+}
 
-    /// Returns the fragments that are in the text, by project.
-    fn used(&self) -> BTreeMap<String, Vec<FragmentName>> {
-        let mut used: BTreeMap<String, BTreeSet<&FragmentName>> = BTreeMap::new();
-        for (file, _) in self.choice.chosen.keys() {
-            if let Some(file) = self.files.files.get(*file) {
-                used.entry(file.project.clone()).or_default().insert(&file.name);
-            }
+/// Returns the fragments that are in the text, by project.
+fn used(
+    files: &TaskFiles,
+    packer: &Packer<PlanPassages<'_>>,
+) -> BTreeMap<String, Vec<FragmentName>> {
+    let mut used: BTreeMap<String, BTreeSet<&FragmentName>> = BTreeMap::new();
+    for number in packer.files_of_chosen() {
+        if let Some(file) = files.files.get(number) {
+            used.entry(file.project.clone()).or_default().insert(&file.name);
         }
-        let names = |(project, names): (String, BTreeSet<&FragmentName>)| {
-            (project, names.into_iter().cloned().collect())
-        };
-        used.into_iter().map(names).collect()
     }
+    let names = |(project, names): (String, BTreeSet<&FragmentName>)| {
+        (project, names.into_iter().cloned().collect())
+    };
+    used.into_iter().map(names).collect()
+}
+
+fn wanted(piece: &Piece) -> Wanted {
+    Wanted { place: (piece.file, piece.number), score: piece.score, from: PartOrigin::Match }
 }
 
 /// Returns `true` if a file of a tier is a candidate.

@@ -4,13 +4,13 @@
 
 pub mod assembly;
 mod catalog_checkout;
-mod choice;
 mod covering_pages;
 pub mod fragment_list;
 pub mod hydrate;
 pub mod known_projects;
 mod opened_tiers;
 mod pieces;
+mod plan_passages;
 pub mod project_changes;
 mod project_files;
 mod project_reading;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::score::Weighed;
 use crate::flow::search::file_ranks::{self, FileRanks, NamedContent};
 use crate::model::{RepoPath, Result};
-use crate::search::postings::{IndexedPassage, Segment, WordBytes};
+use crate::search::postings::{Segment, WordBytes};
 use crate::search::query::{Query, Syntax};
 use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
@@ -17,8 +17,6 @@ use super::task_file::TaskFile;
 pub(super) struct Piece {
     pub(super) file: usize,
     pub(super) number: usize,
-    /// Where it is; `None` as long as its file need not be cut.
-    pub(super) passage: Option<IndexedPassage>,
     relevance: f64,
     pub(super) score: f64,
 }
@@ -39,24 +37,18 @@ pub(super) fn pieces(
     let mut pieces = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let place = changes.binary_search(&file.modified).unwrap_or_default();
-        let mut add = |at: usize, passage, relevance: f64, is_whole: bool| {
+        let mut add = |at: usize, relevance: f64, is_whole: bool| {
             let weighed = Weighed {
                 relevance,
                 hierarchy: 1.0 / count(file.shown.parts().count().max(1)),
                 quality: if is_whole { 1.0 } else { 0.5 },
                 recency: count(place) / count(last),
             };
-            pieces.push(Piece {
-                file: number,
-                number: at,
-                passage,
-                relevance,
-                score: weighed.score(),
-            });
+            pieces.push(Piece { file: number, number: at, relevance, score: weighed.score() });
         };
         if file.tier.is_none() {
             for (at, found) in &file.matches {
-                add(*at, Some(found.passage), found.relevance, found.is_whole);
+                add(*at, found.relevance, found.is_whole);
             }
             continue;
         }
@@ -70,7 +62,7 @@ pub(super) fn pieces(
             // Of two searches, the higher relevance counts.
             let best = found.into_iter().chain(searched).max_by(f64::total_cmp);
             if let Some(relevance) = best {
-                add(at, None, relevance, passages == 1);
+                add(at, relevance, passages == 1);
             }
         }
     }
@@ -98,7 +90,7 @@ fn ranks(
         let text = |number: usize| match files.get(number) {
             // What only a search has found is not cut again.
             Some(file) if file.tier.is_none() => Ok(Some("")),
-            Some(file) => file.text(session),
+            Some(file) => Ok(file.text(session)?.map(|text| &**text)),
             None => Ok(None),
         };
         return file_ranks::rank(session, &named, question, text);

@@ -19,7 +19,7 @@ pub(super) struct TaskFile {
     pub(super) shown: RepoPath,
     pub(super) hash: String,
     /// Its text, once it is read.
-    pub(super) text: OnceCell<String>,
+    pub(super) text: OnceCell<Rc<str>>,
     /// The size of its text.
     pub(super) bytes: u64,
     /// Its tokens, if they are known.
@@ -48,7 +48,7 @@ pub(super) struct Match {
 
 impl TaskFile {
     /// Returns the text; `None` if the file has changed since the command looked at it.
-    pub(super) fn text(&self, session: &Session) -> Result<Option<&str>> {
+    pub(super) fn text(&self, session: &Session) -> Result<Option<&Rc<str>>> {
         if let Some(text) = self.text.get() {
             return Ok(Some(text));
         }
@@ -58,7 +58,7 @@ impl TaskFile {
         let reader = ProjectReader::new(session, &[]);
         Ok(match reader.read(place, &self.name.path, MAX_PROJECT_BYTES)? {
             FileReading::Read(file) if file.hash == self.hash => {
-                Some(self.text.get_or_init(|| file.text))
+                Some(self.text.get_or_init(|| file.text.into()))
             }
             _ => None,
         })
@@ -97,11 +97,6 @@ impl TaskFile {
     fn passages(&self, session: &Session) -> Result<Option<&[IndexedPassage]>> {
         let text = self.text(session)?;
         Ok(text.map(|text| self.cut.get_or_init(|| postings::cut(text)).as_slice()))
-    }
-
-    /// Returns the text if it was read.
-    pub(super) fn read_text(&self) -> Option<&str> {
-        self.text.get().map(String::as_str)
     }
 
     /// Adds what another search has found in the same content; the higher relevance stays.

@@ -141,7 +141,7 @@ impl TaskFiles {
                 continue;
             }
             let (text, passages) = match file.text {
-                FileText::Read(text) => (OnceCell::from(text), None),
+                FileText::Read(text) => (OnceCell::from(Rc::from(text)), None),
                 FileText::Known { passages, .. } => (OnceCell::new(), Some(passages)),
             };
             self.files.push(TaskFile {
@@ -207,7 +207,7 @@ impl TaskFiles {
                     shown: it.path,
                     hash: it.blob.to_string(),
                     bytes: it.text.len() as u64,
-                    text: OnceCell::from(it.text.as_ref().to_owned()),
+                    text: OnceCell::from(it.text),
                     tokens: None,
                     passages: None,
                     cut: OnceCell::new(),

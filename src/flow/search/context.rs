@@ -195,14 +195,13 @@ fn context_once(
         About::Paths(paths) => packing.pack_paths(paths)?,
         About::All => packing.pack_all()?,
     }
-    let Fitted { text, parts, next } = packing.fitted()?;
-    let left_out = packing.left_out;
+    let Fitted { text, parts, next, left_out, needed } = packing.fitted()?;
     Ok(ContextReport {
         used_tokens: Tokenizer::default().count(&text),
         text,
         budget_tokens: request.budget,
         count: parts.len(),
-        needed_tokens: packing.needed.filter(|_| parts.is_empty()),
+        needed_tokens: needed,
         parts,
         next_files: next,
         left_out,

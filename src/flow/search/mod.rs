@@ -11,6 +11,7 @@ mod history;
 mod hits;
 mod indexing;
 pub(super) mod known_documents;
+pub(in crate::flow) mod packer;
 mod packing;
 mod raising;
 pub(in crate::flow) mod scope_matches;

@@ -295,3 +295,21 @@ fn small_files_are_printed_and_identical_ones_once() {
     let tokens = context(&sandbox, &["--plan", "default"])["parts"][0]["tokens"].clone();
     assert!(tokens.as_u64() < Some(24), "{tokens}");
 }
+
+#[test]
+fn a_plan_has_the_surroundings_of_what_matches() {
+    let sandbox = Sandbox::new();
+    let part =
+        |name: &str| format!("## Part {name}\n\n{}\n", format!("About {name}.\n").repeat(80));
+    let parts = ["one", "two", "zebra", "four", "five"].map(part);
+    sandbox.write("guide.md", parts.concat());
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "guide"]);
+    for plan in [&["--plan", "default"][..], &[]] {
+        let told = context(&sandbox, &[&["zebra", "--budget", "2000"], plan].concat());
+        let text = told["text"].as_str().unwrap();
+        let has = |name: &str| text.contains(&format!("About {name}."));
+        assert!(has("zebra") && has("two") && has("four"), "{text}");
+        assert!(told["count"] == 1 && !has("five"), "{text}");
+    }
+}
