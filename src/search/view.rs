@@ -58,6 +58,13 @@ impl View {
         self.note(id, passages, position);
     }
 
+    /// Adds the documents of another view, as long as there are fewer than `most`.
+    pub fn extend(&mut self, other: &View, most: usize) {
+        for document in other.documents().take(most.saturating_sub(self.documents)) {
+            self.copy(&document);
+        }
+    }
+
     /// Removes documents.
     pub fn remove(&mut self, ids: &BTreeSet<u32>) {
         if !ids.is_empty() {

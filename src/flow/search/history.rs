@@ -29,6 +29,9 @@ use crate::store::cache::search_index::{IndexKey, NewSegment};
 /// The number of newest commits whose messages are indexed.
 const COMMITS: usize = 6_000;
 
+/// The number of commits after one whose list is known that are added to that list; after more, all are listed again.
+const MAX_NEWER: usize = 64;
+
 /// A commit that touched more files says nothing of each.
 const MAX_FILES: usize = 100;
 
@@ -60,13 +63,10 @@ impl History {
         place: &Reading,
         tip: Oid,
     ) -> Result<History> {
-        let key = key_of(&format!("history {tip}"));
-        if let Some(view) = indexer.find_view(key)? {
-            return Ok(History { view });
+        let (mut commits, known) = listed(indexer, place, tip)?;
+        if let (true, Some(view)) = (commits.is_empty(), &known) {
+            return Ok(History { view: view.clone() });
         }
-        let mut commits: Vec<Oid> = Vec::new();
-        commits
-            .extend(place.objects.recent_commits(tip, COMMITS, u64::MAX)?.iter().map(|it| it.id));
         let key_of_commit = |id: Oid| key_of(&format!("commit {id}"));
         for _ in 0..MAX_ATTEMPTS {
             let (mut view, mut missing) = (View::default(), Vec::new());
@@ -77,7 +77,10 @@ impl History {
                 }
             }
             if missing.is_empty() {
-                indexer.put_view(key, &view)?;
+                if let Some(known) = &known {
+                    view.extend(known, COMMITS);
+                }
+                indexer.put_view(key_of_history(tip), &view)?;
                 return Ok(History { view });
             }
             let (segment, unread) = read(&session.world, place, &missing, key_of_commit)?;
@@ -152,6 +155,25 @@ impl History {
         let bytes = indexer.index.document(viewed.id).map_err(unusable_index)?;
         Ok(stored(&bytes.unwrap_or_default())?.files)
     }
+}
+
+fn key_of_history(tip: Oid) -> IndexKey {
+    key_of(&format!("history {tip}"))
+}
+
+/// Lists the commits before a state, and that state itself, the newest first. Those before the nearest commit whose list is
+/// known are in its view: while commits have one parent, the list of one is that commit and the list of its parent.
+fn listed(indexer: &Indexer<'_>, place: &Reading, tip: Oid) -> Result<(Vec<Oid>, Option<View>)> {
+    let (mut newer, mut next) = (Vec::new(), Some(tip));
+    while let Some(commit) = next.filter(|_| newer.len() <= MAX_NEWER) {
+        if let Some(view) = indexer.find_view(key_of_history(commit))? {
+            return Ok((newer, Some(view)));
+        }
+        newer.push(commit);
+        next = place.objects.only_parent(commit);
+    }
+    let all = place.objects.recent_commits(tip, COMMITS, u64::MAX)?;
+    Ok((all.iter().map(|it| it.id).collect(), None))
 }
 
 /// Returns where a word of messages occurs.

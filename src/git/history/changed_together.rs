@@ -54,6 +54,14 @@ impl Objects {
         Ok(found)
     }
 
+    /// Returns the parent of a commit that has exactly one; `None` as well for a commit that is not here.
+    pub fn only_parent(&self, commit: Oid) -> Option<Oid> {
+        let found = self.gix().find_commit(commit.0).ok()?;
+        let mut parents = found.parent_ids();
+        let first = parents.next()?.detach().into();
+        parents.next().is_none().then_some(first)
+    }
+
     /// Returns the message of a commit; bytes that are not text in its encoding are replaced.
     pub fn message(&self, commit: Oid) -> Result<String> {
         let cannot = || format!("cannot read commit {commit}");

@@ -1,5 +1,7 @@
 //! What commits say of files, and the files that a context only names.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::support::Sandbox;
@@ -83,4 +85,42 @@ fn a_history_that_is_not_here_is_not_fetched() {
     assert!(run.stdout.contains("fn stripes"), "{}", run.stdout);
     assert!(run.stderr.contains("earlier commit"), "{}", run.stderr);
     assert_eq!(objects(), before);
+}
+
+#[test]
+fn a_longer_history_is_known_as_if_it_were_new() {
+    let sandbox = told();
+    sandbox.git(&["branch", "other"]);
+    let ask = || context(&sandbox, "lazy envelopes of part seven", "1500")["text"].clone();
+    for step in 0..8_u32 {
+        match (step * 7) % 5 {
+            0 => drop(sandbox.git(&["switch", "-q", if step % 2 == 0 { "other" } else { "main" }])),
+            1 => drop(sandbox.git(&["merge", "-q", "--no-edit", "main", "other"])),
+            _ => {
+                sandbox.write(&format!("src/part{step}.rs"), format!("fn new_{step}() {{}}\n"));
+                let message = format!("Decode part {step} lazily");
+                let date = ["2020", "2031", "2026"][step as usize % 3];
+                let date = format!("{date}-01-01T00:00:00Z");
+                let mut commit = sandbox.process("git");
+                commit.env("GIT_COMMITTER_DATE", &date).args(["commit", "-qam", &message]);
+                assert!(commit.status().unwrap().success());
+            }
+        }
+        let known = ask();
+        fs::remove_file(sandbox.path(".git/colony/cache/search-1.db")).unwrap();
+        assert_eq!(ask(), known, "step {step}");
+    }
+}
+
+#[test]
+fn a_damaged_history_stops_no_answer() {
+    let sandbox = told();
+    sandbox.colony(&["map"]);
+    let lost = sandbox.git(&["rev-parse", "HEAD~5"]);
+    let (folder, name) = lost.trim().split_at(2);
+    let object = sandbox.path(&format!(".git/objects/{folder}/{name}"));
+    fs::remove_file(object).unwrap();
+    let run = sandbox.run(&["context", "--question", "stripes"]);
+    assert!(run.stdout.contains("fn stripes"), "{}", run.stdout);
+    assert!(run.stderr.contains("warning: cannot walk the history"), "{}", run.stderr);
 }
