@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::design::fork::forks::MergeOutcome;
-use crate::flow::fleet::{self, Activity, FleetReport, Next, Operation, Row, Settling, Work};
+use crate::flow::fleet::{
+    self, Activity, FleetReport, Next, Operation, Row, Settling, Upstream, Work,
+};
 use crate::lfs::locks;
 use crate::model::text::typed_word;
 use crate::model::time::{self, Moment};
@@ -21,10 +23,11 @@ use super::{Face, Run, Stop, clash_lines, lock_lines};
 
 /// Show agents and forks: progress, clashes, and what to merge next
 ///
-/// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
-/// was last active and the state its hooks reported, a merge in progress, how it would merge into its
-/// target branch. Then the paths in which forks clash, and the next command: merge clean forks first,
-/// then settle the smallest conflict. 'git colony' alone shows the same.
+/// A line per agent and per fork: its commits with the lines that they add and delete ('2c +31 -4'), the
+/// number of uncommitted paths ('1*'), the subject of its newest commit or a merge in progress, when it was
+/// last active or the state that its hooks reported, how it would merge into its target branch. Then who is
+/// merged, the paths in which forks clash, removed agents with work that is not here, and the next command:
+/// merge what merges cleanly, then settle the smallest conflict. 'git colony' alone shows the same.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of using its last answer
@@ -52,6 +55,15 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let report = fleet::fleet(&session)?;
     face.answer(&report)
 }
+
+/// The columns of the table; one for the target branch follows.
+const COLUMNS: [&str; 5] = ["  AGENT", "WORK", "", "NEWEST", "SEEN"];
+
+/// Those that may be cut on a narrow terminal, in this order: the newest subject, the name, the verdict.
+const CUT: &[usize] = &[3, 0, 5];
+
+/// More names are only counted.
+const MAX_NAMES: usize = 6;
 
 /// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [
@@ -81,7 +93,8 @@ impl Answer for FleetReport {
             0 => String::new(),
             count => format!(", {}", text::count(count, "agent")),
         };
-        format!("{}: {changed}{agents}", self.branch)
+        let upstream = self.upstream.as_ref().and_then(apart).unwrap_or_default();
+        format!("{}: {changed}{upstream}{agents}", self.branch)
     }
 
     fn headline(&self) -> Line {
@@ -92,7 +105,7 @@ impl Answer for FleetReport {
     }
 
     fn blocks(&self, now: &Moment) -> Vec<Block> {
-        if self.agents.is_empty() && self.last_checkpoint.is_none() {
+        if self.agents.is_empty() && self.removed.is_empty() && self.last_checkpoint.is_none() {
             let teaching = TEACHING.map(|(command, told)| {
                 let command = Span::new(Role::Command, format!("{command:<32}"));
                 Block::line(["  ".into(), command, "  ".into(), told.into()])
@@ -104,9 +117,17 @@ impl Answer for FleetReport {
         if let Some(at) = &self.last_checkpoint {
             lines.push(format!("last checkpoint {}", age(at, now)));
         }
-        let rows: Vec<_> = self.agents.iter().map(|row| cells(row, now)).collect();
         let mut blocks: Vec<Block> = lines.into_iter().map(Block::text).collect();
-        blocks.push(Block::Table(rows));
+        let (merged, open): (Vec<&Row>, Vec<&Row>) =
+            self.agents.iter().partition(|row| is_done(row));
+        if !open.is_empty() {
+            let head = COLUMNS.map(|name| Span::new(Role::Dim, name));
+            let into = Span::new(Role::Dim, format!("INTO {}", self.branch));
+            let mut rows = vec![head.into_iter().chain([into]).collect()];
+            rows.extend(open.iter().map(|row| cells(row, &self.branch, now)));
+            blocks.push(Block::Ordered(rows, CUT));
+        }
+        blocks.extend(named("merged", merged.into_iter().filter_map(name)).map(Block::text));
         blocks.extend(self.below(now).into_iter().map(Block::text));
         blocks
     }
@@ -121,6 +142,9 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
+        let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
+        let removed = named("removed, not merged", removed.into_iter());
+        lines.extend(removed.map(|line| format!("{line}   # git colony agents restore NAME")));
         let known_at = self.locked.locks_known_at.as_deref();
         lines.extend(lock_lines::lines(&self.locked.locked, known_at, now));
         lines.extend(self.next.iter().flat_map(next));
@@ -129,72 +153,126 @@ impl FleetReport {
     }
 }
 
-fn cells(row: &Row, now: &Moment) -> Vec<Span> {
-    let agent = row.agent.as_deref().unwrap_or("-");
-    let work = match (row.work, row.commits) {
-        (_, 1..) => {
-            format!("{}, {}", text::count(row.commits, "commit"), text::count(row.files, "file"))
-        }
-        _ if row.merged => "merged".to_owned(),
-        (Work::Unknown, _) => "not known".to_owned(),
-        (Work::Idle, _) => "nothing yet".to_owned(),
-        _ => "no commits".to_owned(),
-    };
-    let kept_at = row.kept_at.as_deref().map(|at| age(at, now));
-    let unsaved = match (row.unsaved, kept_at) {
-        (None | Some(0), _) => String::new(),
-        (Some(count), Some(when)) => format!("{count} changed, kept {when}"),
-        (Some(count), None) => format!("{count} uncommitted"),
-    };
-    let seen = row
-        .last_seen_at
-        .as_deref()
-        .and_then(time::parse_rfc3339)
-        .map_or_else(String::new, |seen| time::ago(&seen, now));
-    let state = match row.state {
-        Activity::Working => "working",
-        Activity::Waiting => "waiting",
-        Activity::Quiet => "",
-    };
-    let held = row.held_by.as_ref().map(held_by);
-    let open = row.operation.as_ref().map(Operation::to_text);
-    let unsaved_role = if row.kept_at.is_some() { Role::Plain } else { Role::Warning };
-    let doing: Vec<_> = [Some(state.to_owned()), open, held]
-        .into_iter()
-        .flatten()
-        .filter(|word| !word.is_empty())
-        .collect();
+/// Returns the commits between a branch and the one that it follows; `None` without any.
+fn apart(upstream: &Upstream) -> Option<String> {
+    let Upstream { name, ahead, behind } = upstream;
+    match (ahead, behind) {
+        (0, 0) => None,
+        (_, 0) => Some(format!(", {ahead} ahead of {name}")),
+        (0, _) => Some(format!(", {behind} behind {name}")),
+        _ => Some(format!(", {ahead} ahead of {name} and {behind} behind")),
+    }
+}
+
+/// Returns `true` for an agent or fork with nothing left to merge or to keep.
+fn is_done(row: &Row) -> bool {
+    row.operation.is_none() && row.protected.is_none() && row.work == Work::Merged
+}
+
+/// Returns a line of names, if there are any.
+fn named(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("{what}: {}", names.join(" ")))
+}
+
+/// Returns the name of a row: the agent, with its branch where that is not its own fork.
+fn name(row: &Row) -> Option<String> {
+    Some(match (&row.agent, &row.fork) {
+        (Some(agent), Some(fork)) if *fork != format!("fork/{agent}") => format!("{agent}/{fork}"),
+        (Some(agent), _) => agent.clone(),
+        (None, fork) => fork.clone()?,
+    })
+}
+
+fn cells(row: &Row, branch: &str, now: &Moment) -> Vec<Span> {
     vec![
-        Span::new(Role::Heading, format!("  {agent}")),
-        row.fork.clone().unwrap_or_default().into(),
-        work.into(),
-        Span::new(unsaved_role, unsaved),
-        Span::new(Role::Dim, seen),
-        doing.join(", ").into(),
-        ending(row),
+        Span::new(Role::Heading, format!("  {}", name(row).unwrap_or_default())),
+        work(row).into(),
+        uncommitted(row),
+        newest(row, now),
+        seen(row, now),
+        ending(row, branch),
     ]
 }
 
-fn ending(row: &Row) -> Span {
+/// Returns the commits of a row, and their lines, or their files where there are too many lines to count.
+fn work(row: &Row) -> String {
+    let Row { commits, files, .. } = row;
+    match row.insertions.zip(row.deletions) {
+        _ if *commits == 0 => String::new(),
+        Some((added, deleted)) => format!("{commits}c +{added} -{deleted}"),
+        None => format!("{commits}c {}", text::count(*files, "file")),
+    }
+}
+
+fn uncommitted(row: &Row) -> Span {
+    let role = if row.kept_at.is_some() { Role::Plain } else { Role::Warning };
+    let count = row.unsaved.filter(|count| *count > 0);
+    Span::new(role, count.map_or_else(String::new, |count| format!("{count}*")))
+}
+
+/// Returns what a row is at: an operation in progress, else its newest commit, else who has its clone.
+fn newest(row: &Row, now: &Moment) -> Span {
+    if let Some(open) = &row.operation {
+        return Span::new(Role::Warning, open.to_text());
+    }
+    if let Some(subject) = row.subject.as_deref().filter(|_| row.commits > 0) {
+        return subject.into();
+    }
+    if let Some(holder) = &row.held_by {
+        return held_by(holder).into();
+    }
+    let kept_at = row.kept_at.as_deref().map(|at| age(at, now));
+    let told = match (row.work, kept_at) {
+        (Work::Unknown, _) => "not known".to_owned(),
+        (Work::Idle, _) => "nothing yet".to_owned(),
+        (_, Some(when)) => format!("no commits, kept {when}"),
+        _ if row.merged => "merged".to_owned(),
+        _ => "no commits".to_owned(),
+    };
+    Span::new(Role::Dim, told)
+}
+
+fn seen(row: &Row, now: &Moment) -> Span {
+    let seen = row.last_seen_at.as_deref().and_then(time::parse_rfc3339);
+    match row.state {
+        Activity::Working => Span::new(Role::Good, "working"),
+        Activity::Waiting => Span::new(Role::Warning, "waiting"),
+        Activity::Quiet => {
+            let age = seen.map(|seen| time::short_age(&seen, now));
+            Span::new(Role::Dim, age.unwrap_or_default())
+        }
+    }
+}
+
+/// The longest path that a verdict has whole; of others it has the name of the file.
+const LONG_PATH: usize = 24;
+
+/// Returns how a row would merge, as short text: it is not cut.
+fn ending(row: &Row, here: &str) -> Span {
     if let Some(problem) = &row.problem {
         return Span::new(Role::Warning, problem.to_text());
     }
     let Some(into) = &row.into else {
         return Span::default();
     };
-    let branch = &into.branch;
+    let goal = if into.branch == here { String::new() } else { format!(" into {}", into.branch) };
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
-            Span::new(Role::Good, format!("merges cleanly into {branch}"))
+            Span::new(Role::Good, format!("clean{goal}"))
         }
         MergeOutcome::Conflicted => {
-            let paths = text::first_of(&into.paths);
-            Span::new(Role::Bad, format!("conflicts with {branch}: {paths}"))
+            let first = into.paths.first().map(ToString::to_string).unwrap_or_default();
+            let last = first.rsplit('/').next().unwrap_or_default();
+            let path = if first.chars().count() > LONG_PATH { last } else { &first };
+            let more = match into.paths.len() {
+                0 | 1 => String::new(),
+                count => format!(" +{}", count - 1),
+            };
+            Span::new(Role::Bad, format!("conflict{goal} {path}{more}"))
         }
-        MergeOutcome::Unrelated => {
-            Span::new(Role::Warning, format!("has no history in common with {branch}"))
-        }
+        MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{goal}")),
     }
 }
 
@@ -206,7 +284,15 @@ fn next(next: &Next) -> Vec<String> {
         [] => String::new(),
         paths => format!("   # {}", text::first_of(paths)),
     };
-    let mut lines = vec![format!("next: {}{paths}", next.command)];
+    let clean = match next.clean.as_slice() {
+        [] | [_] => String::new(),
+        names => format!("   # {} merge cleanly: {}", names.len(), first_names(names)),
+    };
+    let mut lines = vec![format!("next: {}{paths}{clean}", next.command)];
+    lines.extend(next.then.as_ref().map(|it| {
+        let paths: Vec<_> = it.paths.iter().map(|path| typed_word(&path.to_string())).collect();
+        format!("then: {}   # {}", it.command, text::first_of(&paths))
+    }));
     lines.extend(next.other_way.as_ref().map(|way| {
         let (agent, command) = (&way.agent, &way.command);
         format!("or let {agent} settle it: {command}")
@@ -218,6 +304,15 @@ fn next(next: &Next) -> Vec<String> {
         lines.push(format!("or to undo: {}", ends.abort));
     }
     lines
+}
+
+/// Returns the first of several names, and how many more there are.
+fn first_names(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => first.join(" "),
+        more => format!("{} and {more} more", first.join(" ")),
+    }
 }
 
 /// Returns the line about an agent that is resolving the conflict already.

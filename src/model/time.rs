@@ -31,6 +31,16 @@ pub fn from_git(seconds: i64, offset_seconds: i32) -> Option<Moment> {
     FixedOffset::east_opt(offset_seconds)?.timestamp_opt(seconds, 0).single()
 }
 
+/// Returns the same for a column of a table: `now`, `5m`, `3d`.
+pub fn short_age(moment: &Moment, now: &Moment) -> String {
+    match now.signed_duration_since(moment).num_seconds() {
+        ..60 => "now".to_owned(),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
+        seconds => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// Returns a rough age for people: `just now`, `5 minutes ago`, `3 days ago`.
 pub fn ago(moment: &Moment, now: &Moment) -> String {
     let seconds = now.signed_duration_since(moment).num_seconds().max(0);

@@ -22,6 +22,8 @@ pub enum Block {
     Verbatim(String),
     /// Rows of cells, lined up.
     Table(Vec<Vec<Span>>),
+    /// The same, where only some columns may be cut, in this order.
+    Ordered(Vec<Vec<Span>>, &'static [usize]),
 }
 
 impl Block {
@@ -40,7 +42,8 @@ impl Block {
         match self {
             Block::Line(line) => shown_line(line, palette, columns),
             Block::Verbatim(text) => vec![palette.paint(Role::Plain, text)],
-            Block::Table(rows) => shown_table(rows, palette, columns),
+            Block::Table(rows) => shown_table(rows, None, palette, columns),
+            Block::Ordered(rows, cut) => shown_table(rows, Some(cut), palette, columns),
         }
     }
 }
@@ -85,11 +88,16 @@ fn ended(mut spans: Vec<Span>) -> Line {
     Line(spans)
 }
 
-fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> Vec<String> {
+fn shown_table(
+    rows: &[Vec<Span>],
+    cut_first: Option<&[usize]>,
+    palette: Palette,
+    columns: Option<usize>,
+) -> Vec<String> {
     // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
     let rows: Vec<Vec<Span>> = rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
-    let widths = widths(&rows, columns);
+    let widths = widths(&rows, cut_first, columns);
     let row = |row: &Vec<Span>| {
         let last = row.iter().rposition(|cell| !cell.text.is_empty());
         let cells = row
@@ -112,8 +120,8 @@ fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> 
 }
 
 /// Returns the width of each column: that of its widest cell. If the terminal is too narrow, the widest columns are
-/// cut first. Ids and commands are never cut.
-fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
+/// cut first, or those that may be cut, in their order. Ids and commands are never cut.
+fn widths(rows: &[Vec<Span>], cut_first: Option<&[usize]>, columns: Option<usize>) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
     let widest = |column| cells(column).map(|cell| width_of(&cell.text)).max();
@@ -127,7 +135,13 @@ fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
         let gaps = widths.iter().filter(|width| **width > 0).count();
         widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP
     };
-    while shown(&widths) > columns {
+    for at in cut_first.into_iter().flatten() {
+        let excess = shown(&widths).saturating_sub(columns);
+        if let Some(width) = widths.get_mut(*at) {
+            *width = (*width).min(width.saturating_sub(excess).max(MIN_CELL));
+        }
+    }
+    while cut_first.is_none() && shown(&widths) > columns {
         let open =
             widths.iter_mut().zip(&fixed).filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
         let Some((widest, _)) = open.max_by_key(|(width, _)| **width) else {

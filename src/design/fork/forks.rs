@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::default_branch;
+use crate::git::compare::tree_diff::TreeChange;
 use crate::git::merge::merge_tree::{Pair, Preview};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, time};
@@ -258,13 +259,13 @@ fn compare(
     Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
 }
 
-/// Counts the files changed by the commits that a fork has and its target branch has not.
-pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
-    Ok(paths_ahead(repo, fork)?.len())
+/// Returns the files changed by the commits that a fork has and its target branch has not.
+pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
+    Ok(changes_ahead(repo, fork)?.into_iter().map(|change| change.path).collect())
 }
 
-/// Returns those files.
-pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
+/// Returns the changes of those commits together.
+pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
     let base = match target {
@@ -272,11 +273,10 @@ pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
         None => fork.diverged_from_sha,
     };
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
-        return Ok(BTreeSet::new());
+        return Ok(Vec::new());
     };
     let (old, new) = (repo.tree_of(Some(base))?, repo.tree_of(Some(fork.head_sha))?);
-    let changes = repo.diff_trees(old, new)?.into_iter();
-    Ok(changes.map(|change| change.path).collect())
+    repo.diff_trees(old, new)
 }
 
 /// Returns the merge base of two branches, with squashed commits counted as merged.

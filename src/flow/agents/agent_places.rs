@@ -110,19 +110,31 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
+    let standing: BTreeSet<&str> = agents.iter().map(|agent| agent.agent.as_str()).collect();
+    Ok(AgentsReport {
+        count: agents.len(),
+        removed: removed_with_more(session, &standing)?,
+        agents,
+        damaged: damaged::clones(&root, Some(&hub)),
+        hub,
+    })
+}
+
+/// Lists the work of removed agents that is not here, the newest of each at the end; without agents that have a clone
+/// again.
+pub(in crate::flow) fn removed_with_more(
+    session: &Session,
+    standing: &BTreeSet<&str>,
+) -> Result<Vec<RemovedWork>> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = locate::place_of(session, &root)?;
     let mut removed = removed(&hub)?;
-    removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
+    removed.retain(|work| !standing.contains(work.agent.as_str()));
     if !removed.is_empty() {
         let (hub, here) = (Hub::open(&hub)?, commits_of(&session.repo)?);
         removed.retain(|work| has_more(session, work, &hub, &here).unwrap_or(true));
     }
-    Ok(AgentsReport {
-        count: agents.len(),
-        agents,
-        removed,
-        damaged: damaged::clones(&root, Some(&hub)),
-        hub,
-    })
+    Ok(removed)
 }
 
 /// Lists the work that a hub keeps of agents whose clone was removed.

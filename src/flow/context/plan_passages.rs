@@ -46,7 +46,7 @@ impl<'a> PlanPassages<'a> {
         Ok(passage.map(|passage| (passage, None)))
     }
 
-    /// Offers what is at a place of a file; `None` if the file has changed.
+    /// Offers the passage at a place of a file; `None` if the file has changed.
     fn offer_of(&self, file: &TaskFile, number: usize, room: usize) -> Result<Option<Offer>> {
         let Some((passage, known)) = self.passage(file, number)? else {
             return Ok(None);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::fork::clashes::Clash;
 use crate::design::fork::forks::{Fork, Into, MergeOutcome};
 use crate::design::worktree::Ends;
 use crate::git::RefName;
@@ -17,7 +18,7 @@ use super::git_in_progress::Operation;
 use super::row::Row;
 
 /// The next step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Next {
     /// Its command.
     pub command: String,
@@ -28,6 +29,19 @@ pub struct Next {
     pub other_way: Option<OtherWay>,
     /// The commands that end the operation in progress.
     pub ends: Option<Ends>,
+    /// The names of all that merge cleanly one by one, in the order of merging.
+    pub clean: Vec<String>,
+    /// The step after these: the smallest conflict.
+    pub then: Option<Later>,
+}
+
+/// A later step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Later {
+    /// Its command.
+    pub command: String,
+    /// The paths in conflict.
+    pub paths: Vec<RepoPath>,
 }
 
 /// How an agent settles a conflict of its own work.
@@ -66,6 +80,8 @@ pub(super) struct DeskView<'a> {
     pub(super) unsaved: &'a BTreeSet<RepoPath>,
     /// The branches that an agent may not move.
     pub(super) protected: &'a ProtectedBranches,
+    /// The forks that do not merge cleanly with each other.
+    pub(super) clashes: &'a [Clash],
     /// The paths that merging a fork would change.
     pub(super) coming_in: &'a dyn Fn(&Fork) -> BTreeSet<RepoPath>,
     /// The name by which the clone of a row merges the branch that the row is compared with.
@@ -83,7 +99,22 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         is_free && row.commits > 0 && !is_settling(row)
     };
     let open: Vec<&Row> = rows.iter().filter(is_open).collect();
-    clean(desk, &open, order).or_else(|| smallest_conflict(desk, &open))
+    let conflict = smallest_conflict(desk, &open);
+    let ready = ready(desk, &open, order);
+    let Some(first) = ready.first().and_then(|row| clean(desk, row)) else {
+        return conflict;
+    };
+    let (batch, meet) = batch(desk, &ready);
+    let met = meet.into_iter().filter_map(|(row, paths)| {
+        let command = format!("git colony merge {} --resolve", typed_word(&name_of(row)?));
+        Some(Later { command, paths })
+    });
+    let conflict = conflict.map(|it| Later { command: it.command, paths: it.paths });
+    Some(Next {
+        clean: batch.into_iter().filter_map(name_of).collect(),
+        then: conflict.into_iter().chain(met).min_by_key(|it| it.paths.len()),
+        ..first
+    })
 }
 
 /// Lists the agents with an operation in progress: merging their work is not suggested before they
@@ -113,31 +144,46 @@ fn end(operation: &Operation, ends: Option<&Ends>) -> Next {
         ("merge" | "cherry-pick", 0) => format!("git colony {} --continue", operation.kind),
         _ => "git status".to_owned(),
     };
-    Next { command, paths: Vec::new(), other_way: None, ends: ends.cloned() }
+    Next { command, ends: ends.cloned(), ..Next::default() }
 }
 
-/// In the clone of an agent its own work is not suggested: another user merges it.
-fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
+/// Returns the rows that merge cleanly and may be merged, in the order of merging. In the clone of an agent its own work
+/// is not suggested: another user merges it.
+fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r Row> {
     let is_ready = |row: &&&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
-        !desk.is_own(row)
-            && matches!(outcome, Some(MergeOutcome::FastForward | MergeOutcome::Merged))
+        let is_clean = matches!(outcome, Some(MergeOutcome::FastForward | MergeOutcome::Merged));
+        is_clean && !desk.is_own(row) && desk.may_merge(row)
     };
-    let row = order.iter().find_map(|name| {
-        let mut ready = open.iter().filter(is_ready).filter(|row| desk.may_merge(row));
-        ready.find(|row| is_named(row, name))
-    })?;
-    Some(Next {
-        command: format!(
-            "{}git colony merge {}{}",
-            desk.keeping_first(row, row.into.as_ref()?),
-            typed_word(&name_of(row)?),
-            desk.goal_words(row, row.into.as_ref()?)
-        ),
-        paths: Vec::new(),
-        other_way: None,
-        ends: None,
-    })
+    let named = |name: &String| open.iter().filter(is_ready).find(|row| is_named(row, name));
+    order.iter().filter_map(named).copied().collect()
+}
+
+/// Returns the rows that merge cleanly one after the other, and those that would meet one of them, each with the paths.
+fn batch<'r>(
+    desk: &DeskView<'_>,
+    ready: &[&'r Row],
+) -> (Vec<&'r Row>, Vec<(&'r Row, Vec<RepoPath>)>) {
+    let (mut batch, mut meet): (Vec<&Row>, Vec<_>) = (Vec::new(), Vec::new());
+    for row in ready {
+        let with = |clash: &&Clash| {
+            let is_met = |name: &String| batch.iter().any(|other| is_named(other, name));
+            (is_named(row, &clash.a) && is_met(&clash.b))
+                || (is_named(row, &clash.b) && is_met(&clash.a))
+        };
+        match desk.clashes.iter().find(with) {
+            Some(clash) => meet.push((*row, clash.paths.clone())),
+            None => batch.push(row),
+        }
+    }
+    (batch, meet)
+}
+
+fn clean(desk: &DeskView<'_>, row: &Row) -> Option<Next> {
+    let into = row.into.as_ref()?;
+    let (first, name) = (desk.keeping_first(row, into), typed_word(&name_of(row)?));
+    let goal = desk.goal_words(row, into);
+    Some(Next { command: format!("{first}git colony merge {name}{goal}"), ..Next::default() })
 }
 
 fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
@@ -156,8 +202,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
         return Some(Next {
             command: format!("git {in_clone}"),
             paths: into.paths.clone(),
-            other_way: None,
-            ends: None,
+            ..Next::default()
         });
     }
     let first = if into.branch == desk.branch {
@@ -174,7 +219,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
             agent,
             command: format!("git -C {} {in_clone}", typed_word(&path.to_string_lossy())),
         }),
-        ends: None,
+        ..Next::default()
     })
 }
 

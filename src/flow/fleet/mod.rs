@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::damaged::DamagedClone;
+use crate::clones::removal::removed_work::RemovedWork;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::clashes::{self, Clash, Matrix};
 use crate::design::fork::forks::{self, Fork};
@@ -18,7 +19,7 @@ use crate::design::fork::{names, published_forks};
 use crate::design::worktree;
 use crate::git::worktree::scan::Scan;
 use crate::git::{ObjectWrites, Repo};
-use crate::model::{Result, time};
+use crate::model::{Error, Result, time};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
 use crate::store::large_files::large_file_locks::KnownLocks;
@@ -41,6 +42,8 @@ pub struct FleetReport {
     pub branch: String,
     /// The number of uncommitted paths here.
     pub changed: usize,
+    /// The branch of a remote that this one follows; null if it follows none that is here.
+    pub upstream: Option<Upstream>,
     /// The git operation in progress here.
     pub operation: Option<Operation>,
     /// When the newest checkpoint was made here, RFC 3339 UTC.
@@ -57,6 +60,8 @@ pub struct FleetReport {
     /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
+    /// Agents whose clone was removed, with work that is not here.
+    pub removed: Vec<RemovedWork>,
     /// Clones with an unreadable record.
     pub damaged: Vec<DamagedClone>,
     /// Agents with a git operation in progress: merging their work is not suggested meanwhile.
@@ -66,6 +71,32 @@ pub struct FleetReport {
     pub next: Option<Next>,
     /// Its command.
     pub hint: Option<String>,
+}
+
+/// The branch of a remote that a branch follows, as it was last fetched.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Upstream {
+    /// Its name, such as `origin/main`.
+    pub name: String,
+    /// The number of commits that it does not have, at most 1,000.
+    pub ahead: usize,
+    /// The number of commits that are not here, at most 1,000.
+    pub behind: usize,
+}
+
+/// The commits that are counted.
+const MAX_AHEAD: usize = 1_000;
+
+impl Upstream {
+    fn of(repo: &Repo) -> Result<Option<Upstream>> {
+        let Some((tip, (name, theirs))) = repo.head()?.commit().zip(repo.upstream()?) else {
+            return Ok(None);
+        };
+        let count =
+            |one, other| Ok::<_, Error>(repo.commits_between(one, &[other], MAX_AHEAD)?.len());
+        let (ahead, behind) = (count(tip, theirs)?, count(theirs, tip)?);
+        Ok(Some(Upstream { name, ahead, behind }))
+    }
 }
 
 /// Collects the state of all agents and forks, changes nothing.
@@ -94,9 +125,12 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         forks: &forks,
         unsaved: &unsaved_paths(&scan).collect(),
         protected: &protected,
+        clashes: &matrix.matrix,
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
         name_in_clone: &|row, branch| name_in_clone(session, row, branch),
     };
+    let standing = rows.iter().filter_map(|row| row.agent.as_deref()).collect();
+    let removed = agent_places::removed_with_more(session, &standing);
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
         settling: advice::settling(&desk, &rows),
@@ -106,6 +140,9 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         hint: next.as_ref().map(|next| next.command.clone()),
         next,
         operation,
+        // What cannot be compared is left out of an overview.
+        upstream: Upstream::of(repo).unwrap_or_default(),
+        removed: removed.unwrap_or_default(),
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
         protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),

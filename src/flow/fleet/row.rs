@@ -74,6 +74,12 @@ pub struct Row {
     pub commits: usize,
     /// The number of files that those commits have changed.
     pub files: usize,
+    /// The numbers of lines that they add and delete; null if there are too many to count.
+    pub insertions: Option<u64>,
+    /// The lines that they delete.
+    pub deletions: Option<u64>,
+    /// The first line of the message of its newest commit, if the target branch does not have it.
+    pub subject: Option<String>,
     /// Whether it had commits, and the target branch has them all, squashed or not.
     pub merged: bool,
     /// Its progress, in one word.
@@ -199,6 +205,20 @@ impl Row {
 }
 
 impl Row {
+    /// Reads what the commits of its fork change.
+    fn read_changes(&mut self, repo: &Repo, fork: &Fork) -> Result<()> {
+        self.outside_scope = path_preview::outside(repo, fork)?;
+        let changes = forks::changes_ahead(repo, fork)?;
+        self.files = changes.len();
+        let lines = repo.line_counts(&changes)?;
+        self.insertions = lines.map(|lines| lines.added);
+        self.deletions = lines.map(|lines| lines.deleted);
+        if fork.ahead > 0 {
+            self.subject = Some(repo.read_past(fork.head_sha)?.subject().to_owned());
+        }
+        Ok(())
+    }
+
     /// Returns its progress, from everything that is known about it.
     fn how_far(&self) -> Work {
         match (self.commits, self.unsaved) {
@@ -244,11 +264,8 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     if row.problem.is_some() {
         return Ok(());
     }
-    let found = path_preview::outside(repo, fork)
-        .and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
-    match ForkProblem::or(found)? {
-        Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),
-        Err(problem) => row.problem = Some(problem),
+    if let Err(problem) = ForkProblem::or(row.read_changes(repo, fork))? {
+        row.problem = Some(problem);
     }
     row.work = row.how_far();
     Ok(())

@@ -48,7 +48,7 @@ pub(in crate::flow) enum Offer {
 
 /// The files whose passages are chosen.
 pub(in crate::flow) trait PackedFiles {
-    /// Returns what is at a place. A passage that certainly has more than `room` tokens need not be read.
+    /// Returns the passage at a place. One that certainly has more than `room` tokens need not be read.
     fn offer(&mut self, wanted: &Wanted, room: usize) -> Result<Offer>;
 
     /// Returns the number of passages of a file.
@@ -228,7 +228,7 @@ impl<F: PackedFiles> Packer<F> {
         self.used
     }
 
-    /// Keeps tokens free for what is not a passage.
+    /// Keeps tokens free for other text.
     pub(in crate::flow) fn keep_free(&mut self, tokens: usize) {
         self.budget = self.budget.saturating_sub(tokens);
     }

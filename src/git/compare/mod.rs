@@ -2,5 +2,6 @@
 
 pub(crate) mod bounded_diff;
 pub mod git_diff;
+pub mod line_counts;
 pub mod tree_diff;
 mod tree_weight;

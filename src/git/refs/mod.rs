@@ -11,6 +11,7 @@ pub mod lost_race;
 mod ref_listing;
 mod ref_transaction;
 pub mod reflog;
+mod upstream;
 
 use std::fmt;
 use std::fs::File;

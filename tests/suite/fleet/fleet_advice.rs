@@ -45,12 +45,11 @@ fn merged_idle_kept_and_uncommitted_are_told_apart() {
     let words = names.map(work);
     assert_eq!(words, ["merged", "idle", "kept", "kept", "uncommitted", "ahead"]);
     for (name, told) in [
-        ("done", "merged"),
         ("idle", "nothing yet"),
-        ("auto", "2 changed, kept "),
-        ("beside", "2 changed, kept "),
-        ("loose", "2 uncommitted"),
-        ("ahead", "1 commit, 1 file"),
+        ("auto", "2*  no commits, kept "),
+        ("beside", "2*  no commits, kept "),
+        ("loose", "2*  no commits "),
+        ("ahead", "1c +1 -0      edit b.txt"),
     ] {
         assert!(line(&desk, name).contains(told), "{}", line(&desk, name));
     }

@@ -1,11 +1,14 @@
 //! The fleet: a row per agent, what clashes, what to merge next.
 
 use std::fs;
+use std::path::PathBuf;
 
-use serde_json::Value;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::{agent, commit};
 use crate::support::Sandbox;
+use crate::surface::colors_and_pager::{bare, on_terminal_of};
 
 #[test]
 fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
@@ -76,4 +79,70 @@ fn the_fleet_remembers_clashing_forks_and_writes_nothing_else() {
     assert!(known.contains(ada.trim()) && known.contains(bob.trim()), "{known}");
     assert_eq!(desk.json(&["fleet"])["clashes"], fleet["clashes"]);
     assert_eq!(desk.visible_state(), before);
+}
+
+/// A desk with all that rows can say: long subjects and paths, a conflict, uncommitted files, merged and removed work.
+fn full() -> Sandbox {
+    let desk = Sandbox::new();
+    let long = "src/a/deep/folder/of/modules/names.rs";
+    for path in ["a.txt", "b.txt", long] {
+        desk.write(path, "one\ntwo\n");
+    }
+    desk.colony(&["commit", "-m", "first files", "--all"]);
+    let names = ["ada", "bob", "cleo", "dora", "emil", "finn-who-has-a-long-name", "gone"];
+    let [ada, bob, cleo, dora, _, finn, gone] = &names.map(|name| agent(&desk, name));
+    let subject = "Split the walker in two parts, because it was too long for one screen";
+    for (clone, path, text) in
+        [(ada, "a.txt", "1\ntwo\n"), (bob, "a.txt", "eins\n2\n"), (finn, long, "one\n2\n")]
+    {
+        clone.write(path, text);
+        clone.colony(&["commit", "-m", subject, "--all"]);
+    }
+    bob.write("loose.txt", "not committed\n");
+    cleo.write("loose.txt", "not committed\n");
+    commit(dora, "c.txt", "of dora\n");
+    commit(gone, "d.txt", "of gone\n");
+    desk.colony(&["merge", "dora"]);
+    desk.write(long, "one\nzwei\n");
+    desk.colony(&["commit", "-m", "the second line", "--all"]);
+    desk.colony(&["agents", "remove", "gone"]);
+    desk
+}
+
+fn bob_of(desk: &Sandbox) -> PathBuf {
+    PathBuf::from(desk.colony(&["agents", "path", "bob"]).trim_end())
+}
+
+#[test]
+fn the_rows_say_what_each_did_and_how_it_merges() {
+    let desk = full();
+    let upstream = desk.outside().join("upstream.git");
+    desk.git(&["clone", "-q", "--bare", ".", upstream.to_str().unwrap()]);
+    desk.git(&["remote", "add", "origin", upstream.to_str().unwrap()]);
+    desk.git(&["fetch", "-q", "origin"]);
+    desk.git(&["branch", "-q", "-u", "origin/main"]);
+    commit(&desk, "e.txt", "not pushed\n");
+    assert_snapshot!(desk.colony(&["fleet"]));
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["upstream"], json!({ "name": "origin/main", "ahead": 1, "behind": 0 }));
+    assert_eq!(fleet["removed"][0]["agent"], "gone");
+    assert_eq!(fleet["next"]["clean"], json!(["ada"]));
+    assert_eq!(fleet["next"]["then"]["paths"], fleet["agents"][5]["into"]["paths"]);
+    let row = &fleet["agents"][1];
+    let stat = desk.at(bob_of(&desk)).git(&["diff", "--numstat", "HEAD~", "HEAD"]);
+    assert_eq!(stat, format!("{}\t{}\ta.txt", row["insertions"], row["deletions"]));
+}
+
+#[test]
+fn the_table_fits_every_terminal_and_cuts_no_verdict() {
+    let desk = full();
+    for columns in [60, 80, 120, 200] {
+        let shown = bare(&on_terminal_of(&desk, columns, &[], "COLONY --no-pager"));
+        for line in shown.lines().filter(|line| !line.contains("git colony")) {
+            assert!(line.chars().count() <= columns, "{columns}: {shown}");
+        }
+        let ends = |end: &str| shown.lines().any(|line| line.ends_with(end));
+        assert!(ends(" clean") && ends(" conflict names.rs"), "{shown}");
+        assert!(ends("merged: dora"), "{shown}");
+    }
 }

@@ -20,7 +20,7 @@ fn second(one: &Sandbox) -> View {
 }
 
 /// What is local to a checkout: its own files and checkpoints, and when it looked.
-const LOCAL: [&str; 4] = ["branch", "changed", "operation", "last_checkpoint"];
+const LOCAL: [&str; 5] = ["branch", "changed", "upstream", "operation", "last_checkpoint"];
 
 /// Returns what both checkouts tell of the fleet, which has to be the same.
 fn told_alike(one: &Sandbox, two: &View) -> Value {

@@ -19,7 +19,7 @@ static SANDBOX: Fixture = Fixture::new(|| {
 });
 
 /// Takes away what paints.
-fn bare(painted: &str) -> String {
+pub(crate) fn bare(painted: &str) -> String {
     let mut parts = painted.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
     let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, text)| text));
@@ -28,11 +28,21 @@ fn bare(painted: &str) -> String {
 
 /// What the program shows on a terminal of 12 rows and 60 columns.
 fn on_terminal(sandbox: &Sandbox, variables: &[(&str, &str)], line: &str) -> String {
+    on_terminal_of(sandbox, 60, variables, line)
+}
+
+/// Does the same on a terminal of other columns.
+pub(crate) fn on_terminal_of(
+    sandbox: &Sandbox,
+    columns: usize,
+    variables: &[(&str, &str)],
+    line: &str,
+) -> String {
     let program = program_path();
     let line = line.replace("COLONY", program.to_str().unwrap());
     let output = sandbox
         .process("script")
-        .args(["-qec", &format!("stty rows 12 cols 60; {line}"), "/dev/null"])
+        .args(["-qec", &format!("stty rows 12 cols {columns}; {line}"), "/dev/null"])
         .env("TERM", "xterm")
         .envs(variables.iter().copied())
         .output()

@@ -2,7 +2,7 @@
 
 mod action_fields;
 mod as_process;
-mod colors_and_pager;
+pub(crate) mod colors_and_pager;
 mod completion;
 mod documents;
 mod examples;
