@@ -10,6 +10,7 @@ use crate::design::diff::{
 };
 use crate::flow::agents::{agent_places, agent_state};
 use crate::flow::reports::completion::Names;
+use crate::flow::reports::log;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::Session;
@@ -23,11 +24,11 @@ use super::{Face, Opening, Stop, typed_path};
 
 /// Compare two states: revisions, checkpoints, forks, working tree
 ///
-/// Without A, HEAD is compared with the working tree; with A alone, A is compared with HEAD. The working
-/// tree is everything that a checkpoint would keep, untracked files included. Renames are detected, also of
-/// edited files; lines of binary files are not counted. AGENT is the committed state of an agent, AGENT@
-/// its working tree. 'A..B' means 'A B', and 'A...B' means the changes of B since its merge base with A; a
-/// side that is left out is HEAD.
+/// Without A, HEAD is compared with the working tree; with A alone, A is compared with HEAD. AGENT alone
+/// shows what that agent has committed since it left the branch that its work goes to, AGENT@ also what it
+/// has not committed. The working tree is everything that a checkpoint would keep, untracked files included.
+/// Renames are detected, also of edited files; lines of binary files are not counted. 'A..B' means 'A B',
+/// and 'A...B' means the changes of B since its merge base with A; a side that is left out is HEAD.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(
@@ -91,7 +92,7 @@ pub(super) fn declaration() -> Declaration {
     Declaration::listed("diff", Section::Inspect, Screen::All)
         .example("git colony diff", "uncommitted changes")
         .example("git colony diff main...try-sqlite --patch", "what a fork has changed")
-        .example("git colony diff release-1 -- a.txt", "one file since a checkpoint")
+        .example("git colony diff ada@ --patch", "what an agent has changed, committed or not")
         .answers::<DiffReport>()
         .completes("ID", Names::CheckpointsAndOperations)
         .completes("A", Names::AgentsAndRevisions)
@@ -101,7 +102,8 @@ pub(super) fn declaration() -> Declaration {
                 .by("diff --patch")
                 .told(
                     "Compare two states: revisions, checkpoints, forks, agents. With 'ref_a' \
-                     alone: with HEAD; without any: HEAD with the files",
+                     alone: with HEAD, or the work of AGENT, AGENT@ since it left; without any: \
+                     HEAD with the files",
                 )
                 .takes(&[
                     as_arg("ref_a", "from"),
@@ -139,6 +141,10 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         })
     };
     let head = || Named::Any("HEAD".to_owned());
+    let left_at = match (&args.from, &args.to) {
+        (Some(name), None) if !args.worktree => log::left_at(&session, name)?,
+        _ => None,
+    };
     let nothing_named = args.from.is_none() && args.checkpoint.is_none();
     let from = match (args.checkpoint, args.from) {
         (Some(checkpoint), _) => Named::Checkpoint(checkpoint),
@@ -146,9 +152,14 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         (None, None) => head(),
     };
     let paths = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
+    let (from, named_alone) = match left_at {
+        Some(commit) => (Named::Any(commit.to_string()), Some(from)),
+        None => (from, None),
+    };
     let request = Request {
         from,
         to: match args.to {
+            _ if let Some(alone) = named_alone => alone,
             Some(name) => named(name)?,
             None if args.worktree || nothing_named => Named::Worktree,
             None => head(),

@@ -203,7 +203,7 @@ Keep early and often: each state can be restored exactly.
 
     git colony                                # show all agents, their progress and clashes
     git colony fork LABEL                     # try another way, and leave this branch as it is
-    git colony diff {into} HEAD               # show all changes of this work
+    git colony diff {into}...HEAD             # show all changes of this work
     git colony merge {into}                   # merge the target branch into this one
     git colony merge NAME                     # merge the work of another agent into this one
 

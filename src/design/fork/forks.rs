@@ -280,7 +280,7 @@ pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
 }
 
 /// Returns the merge base of two branches, with squashed commits counted as merged.
-fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
+pub fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
     let squashed = Squashes::default().merged(repo, target, tip)?;
     match squashed.first() {
         Some(base) => Ok(Some(*base)),

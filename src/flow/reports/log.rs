@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
+use crate::design::fork::forks;
+use crate::design::fork::names::{self, Named};
 use crate::design::fork::squashed::Squashes;
-use crate::design::fork::{forks, names};
 use crate::git::{Head, Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -107,6 +108,26 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
     })
 }
 
+/// Finds the commit at which the work of an agent left the branch that it goes to, for AGENT, AGENT/BRANCH and AGENT@;
+/// `None` for any other name.
+pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
+    let repo = &session.repo;
+    let line = match agent_state::find(session, typed)? {
+        Some(state) => of_state(repo, &state),
+        None => match names::find(repo, typed) {
+            Ok(named) if named.published.as_ref().is_some_and(|it| it.agent.is_some()) => {
+                of_named(repo, named)
+            }
+            _ => return Ok(None),
+        },
+    };
+    let (line, into) = with_target(repo, line)?;
+    match line.tip.zip(into) {
+        Some((tip, (_, target))) => forks::base_with(repo, target, tip),
+        None => Ok(None),
+    }
+}
+
 fn of_head(repo: &Repo) -> Result<Line> {
     match repo.head()? {
         Head::Branch { name, .. } => of_name(repo, &name.to_string()),
@@ -134,13 +155,16 @@ fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
     if matches!(typed, "HEAD" | "@") {
         return of_head(repo);
     }
-    let named = names::find(repo, typed)?;
-    Ok(Line {
+    Ok(of_named(repo, names::find(repo, typed)?))
+}
+
+fn of_named(repo: &Repo, named: Named) -> Line {
+    Line {
         tip: Some(named.commit),
         began_on: named.base_branch(repo),
         is_branch: named.is_branch(),
         name: named.name,
-    })
+    }
 }
 
 fn of_state(repo: &Repo, state: &AgentState) -> Line {

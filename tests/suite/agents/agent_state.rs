@@ -79,6 +79,7 @@ fn a_diff_shows_uncommitted_work_of_an_agent_and_writes_nothing() {
     let expected = expected.map(|(path, how)| (path.to_owned(), how.to_owned()));
     assert_eq!(changes(&diff), BTreeMap::from(expected), "{diff:#}");
     assert_eq!((&diff["ref_b"], &diff["commit_b"]), (&"ada@".into(), &Value::Null));
+    assert_eq!(changes(&desk.json(&["diff", "ada@"])), changes(&diff), "since it left");
     let own = desk.json(&["diff", "ada", "ada@"]);
     assert!(!changes(&own).contains_key("committed.txt"), "{own:#}");
     let patch = desk.json(&["diff", "ada", "ada@", "--patch"]);
@@ -86,6 +87,29 @@ fn a_diff_shows_uncommitted_work_of_an_agent_and_writes_nothing() {
     assert!(patch.contains("+edited after that"), "{patch}");
     let after = (everything_in(&ada.path("")), everything_in(&desk.path(".git/objects")));
     assert!(after == before, "something was written");
+}
+
+#[test]
+fn a_diff_of_an_agent_alone_is_since_it_left() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "of ada\n");
+    commit(&desk, "main.txt", "of the desk\n");
+    ada.write("loose.txt", "not committed\n");
+    let paths = |name: &str| changes(&desk.json(&["diff", name])).into_keys().collect::<Vec<_>>();
+    for squash in [&["--squash"][..], &[]] {
+        assert_eq!(paths("ada"), ["a.txt"]);
+        assert_eq!(paths("ada/fork/ada"), ["a.txt"]);
+        assert_eq!(paths("ada@"), ["a.txt", "loose.txt"]);
+        let (diff, fleet) = (desk.json(&["diff", "ada"]), desk.json(&["fleet"]));
+        assert_eq!(diff["entries"][0]["insertions"], fleet["agents"][0]["insertions"]);
+        desk.colony(&[&["merge", "ada"], squash].concat());
+        assert_eq!(paths("ada"), [""; 0], "it is merged");
+        ada.write("a.txt", "of ada, again\n");
+        ada.colony(&["commit", "-m", "again", "--", "a.txt"]);
+    }
+    // With two names, and for all other names, it is as git has it.
+    assert!(!changes(&desk.json(&["diff", "ada", "HEAD"])).is_empty());
 }
 
 #[test]
