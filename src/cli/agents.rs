@@ -9,8 +9,8 @@ use crate::flow::agents::agent_places::{AgentsReport, PathReport};
 use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::flow::agents::agent_restore::RestoredAgent;
 use crate::flow::agents::{self, NewAgent, Request, agent_places, agent_removal, agent_restore};
-use crate::flow::clones;
 use crate::flow::reports::completion::Names;
+use crate::flow::{clones, fleet};
 use crate::store::operation::last_act;
 use crate::ui::answer::Outcome;
 
@@ -96,8 +96,14 @@ struct Path {
 #[derive(Debug, clap::Args)]
 struct Remove {
     /// The agent, or the id of its clone
+    #[arg(value_name = "NAME", required_unless_present = "merged")]
+    name: Option<String>,
+    /// More agents
     #[arg(value_name = "NAME")]
-    name: String,
+    more: Vec<String>,
+    /// Remove all agents whose work is merged and that have nothing uncommitted
+    #[arg(long, conflicts_with = "name")]
+    merged: bool,
     /// Remove it even if another user or session works in it, and delete the files that a checkpoint
     /// leaves out: large new files, likely secrets
     #[arg(short, long)]
@@ -128,8 +134,11 @@ struct New {
     /// The agent: letters, digits, '.', '_', '-'
     #[arg(value_name = "NAME")]
     name: String,
+    /// More agents, each with the same options
+    #[arg(value_name = "NAME")]
+    more: Vec<String>,
     /// The label of its fork (default: its name)
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", conflicts_with = "more")]
     fork: Option<String>,
     /// Start at this branch, fork, checkpoint or commit (default: HEAD)
     #[arg(long, value_name = "REVISION")]
@@ -150,8 +159,8 @@ struct New {
 pub(super) fn declaration() -> Declaration {
     Declaration::listed("agents", Section::Collaborate, Screen::First)
         .lists_by_itself()
-        .example("git colony agents new ada", "a clone and a fork for an agent; prints the path")
-        .example("git colony agents", "who works where")
+        .example("git colony agents new ada bob", "a clone and a fork for each; prints the paths")
+        .example("git colony agents remove --merged", "all whose work is merged")
         .example("cd \"$(git colony agents path ada)\"", "go there")
         .answers::<AgentsReport>()
         .action(action("list_agents", Group::Agents, Effect::Reads).told(
@@ -202,7 +211,7 @@ fn remove_declaration() -> Declaration {
         .action(
             action("remove_agent", Group::Agents, Effect::Destroys)
                 .told("Remove an agent's clone; its work is kept, restore_agent brings it back")
-                .takes(&[same("name")]),
+                .takes(&[same("name").required()]),
         )
 }
 
@@ -284,7 +293,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
     // It may begin at what another agent has.
     let session = face.session_to_begin(Run::from(new.dry_run), new.from.as_slice())?;
-    let request = Request {
+    let first = Request {
         name: new.name,
         fork: new.fork,
         from: new.from,
@@ -292,11 +301,28 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
         with_changes: new.with_changes,
         sparse: new.cone.cone(),
     };
-    let report = agents::create(&session, &request)?;
-    let name = &request.name;
-    let way_back = format!("git colony agents remove {name}");
-    last_act::note(&session, format!("agents new {name}"), way_back);
-    face.answer(&report)
+    let of = |name: &str| Request { name: name.to_owned(), ..first.clone() };
+    let names = [vec![first.name.clone()], new.more].concat();
+    if names.len() > 1 {
+        // A name that cannot be taken is refused before the first clone is made.
+        names.iter().try_for_each(|name| agents::check(&session, &of(name)))?;
+    }
+    let mut made: Vec<String> = Vec::new();
+    let mut make = |face: &mut Face<'_>, name: &str| {
+        let report = agents::create(&session, &of(name))?;
+        made.push(name.to_owned());
+        face.answer(&report)
+    };
+    let outcome = match names.as_slice() {
+        [name] => make(face, name),
+        names => face.each(names, make),
+    };
+    if !made.is_empty() {
+        let made = made.join(" ");
+        let way_back = format!("git colony agents remove {made}");
+        last_act::note(&session, format!("agents new {made}"), way_back);
+    }
+    outcome
 }
 
 fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
@@ -313,21 +339,40 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
 fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let (world, session) = face.session_anywhere(Run::from(remove.dry_run))?;
     let options = RemovalOptions { force: remove.force, dry_run: remove.dry_run };
-    let Some(session) = session else {
-        agent_places::find_anywhere(&world, None, &remove.name)?;
-        return face.answer(&clones::remove(&world, None, &remove.name, options)?);
+    let names: Vec<String> = match (&session, remove.merged) {
+        (Some(session), true) => fleet::merged(session)?,
+        _ => remove.name.iter().chain(&remove.more).cloned().collect(),
     };
-    let report = agent_removal::remove(&session, &remove.name, options)?;
-    if !remove.dry_run {
-        let command = format!("agents remove {}", remove.name);
-        // A clone for reading leaves nothing to bring back.
-        let way_back = report
-            .agent
-            .as_deref()
-            .map_or_else(|| "git colony clones".to_owned(), removed_work::command);
-        last_act::note(&session, command, way_back);
+    for name in &names {
+        // An unknown name is refused before the first is removed.
+        agent_places::find_anywhere(&world, session.as_ref(), name)?;
     }
-    face.answer(&report)
+    let (mut removed, mut ways_back) = (Vec::new(), Vec::new());
+    let mut remove_one = |face: &mut Face<'_>, name: &str| {
+        let report = match &session {
+            Some(session) => agent_removal::remove(session, name, options)?,
+            None => clones::remove(&world, None, name, options)?,
+        };
+        removed.push(name.to_owned());
+        // A clone for reading leaves nothing to bring back.
+        let agent = report.agent.as_deref();
+        let clones = || "git colony clones".to_owned();
+        ways_back.push(agent.map_or_else(clones, removed_work::command));
+        face.answer(&report)
+    };
+    let outcome = match names.as_slice() {
+        [name] => remove_one(face, name),
+        [] => {
+            (world.narrate)("no agent without uncommitted changes is merged");
+            Ok(Outcome::Yes)
+        }
+        names => face.each(names, remove_one),
+    };
+    if let Some(session) = session.as_ref().filter(|_| !removed.is_empty()) {
+        let command = format!("agents remove {}", removed.join(" "));
+        last_act::note(session, command, ways_back.join(" && "));
+    }
+    outcome
 }
 
 /// Reads the values of `--lfs`.

@@ -101,9 +101,8 @@ pub(super) fn declaration() -> Declaration {
             action("diff_design", Group::Design, Effect::Reads)
                 .by("diff --patch")
                 .told(
-                    "Compare two states: revisions, checkpoints, forks, agents. With 'ref_a' \
-                     alone: with HEAD, or the work of AGENT, AGENT@ since it left; without any: \
-                     HEAD with the files",
+                    "Compare two states: revisions, checkpoints, forks, agents. 'ref_a' alone: \
+                     with HEAD, of AGENT since it left; neither: HEAD with the files",
                 )
                 .takes(&[
                     as_arg("ref_a", "from"),

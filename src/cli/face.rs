@@ -103,6 +103,32 @@ impl Face<'_> {
         self.form != Form::Quiet && self.env.terminal.has_lost_its_reader()
     }
 
+    /// Does something for each of several names, each once. One for which it fails stops no other: its error stands
+    /// among the answers, and the exit code is 1.
+    pub(super) fn each(
+        &mut self,
+        names: &[String],
+        mut change: impl FnMut(&mut Face<'_>, &str) -> Result<Outcome, Stop>,
+    ) -> Result<Outcome, Stop> {
+        let mut outcome = Outcome::Yes;
+        for (at, name) in names.iter().enumerate() {
+            if names.iter().take(at).any(|before| before == name) {
+                continue;
+            }
+            match change(self, name) {
+                Ok(Outcome::Yes) => continue,
+                Err(Stop::Command(error)) if error.code() != Code::Interrupted => {
+                    let palette = self.palette();
+                    face_error(&error, self.form, palette, self.env);
+                }
+                Err(stop) => return Err(stop),
+                Ok(Outcome::No) => {}
+            }
+            outcome = Outcome::No;
+        }
+        Ok(outcome)
+    }
+
     pub(super) fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
         if self.form == Form::Text {
             for line in answer.narration() {

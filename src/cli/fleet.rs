@@ -16,7 +16,7 @@ use crate::ui::text;
 use crate::ui::theme::{Line, Role, Span};
 
 use super::actions::{Effect, Group, action};
-use super::agent_answers::{self, held_by};
+use super::agent_answers;
 use super::checkpoints::age;
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, clash_lines, lock_lines};
@@ -25,9 +25,10 @@ use super::{Face, Run, Stop, clash_lines, lock_lines};
 ///
 /// A line per agent and per fork: its commits with the lines that they add and delete ('2c +31 -4'), the
 /// number of uncommitted paths ('1*'), the subject of its newest commit or a merge in progress, when it was
-/// last active or the state that its hooks reported, how it would merge into its target branch. Then who is
-/// merged, the paths in which forks clash, removed agents with work that is not here, and the next command:
-/// merge what merges cleanly, then settle the smallest conflict. 'git colony' alone shows the same.
+/// last active or the state that its hooks reported, with the program that works in its clone, and how it
+/// would merge into its target branch. Then who is merged, the paths in which forks clash, removed agents
+/// with work that is not here, and the next command: merge what merges cleanly, then settle the smallest
+/// conflict. 'git colony' alone shows the same.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of using its last answer
@@ -211,16 +212,13 @@ fn uncommitted(row: &Row) -> Span {
     Span::new(role, count.map_or_else(String::new, |count| format!("{count}*")))
 }
 
-/// Returns what a row is at: an operation in progress, else its newest commit, else who has its clone.
+/// Returns what a row is at: an operation in progress, else its newest commit.
 fn newest(row: &Row, now: &Moment) -> Span {
     if let Some(open) = &row.operation {
         return Span::new(Role::Warning, open.to_text());
     }
     if let Some(subject) = row.subject.as_deref().filter(|_| row.commits > 0) {
         return subject.into();
-    }
-    if let Some(holder) = &row.held_by {
-        return held_by(holder).into();
     }
     let kept_at = row.kept_at.as_deref().map(|at| age(at, now));
     let told = match (row.work, kept_at) {
@@ -233,16 +231,17 @@ fn newest(row: &Row, now: &Moment) -> Span {
     Span::new(Role::Dim, told)
 }
 
+/// Returns when a row was last active, or the state that its hooks reported, and the program that works in its clone.
 fn seen(row: &Row, now: &Moment) -> Span {
     let seen = row.last_seen_at.as_deref().and_then(time::parse_rfc3339);
-    match row.state {
-        Activity::Working => Span::new(Role::Good, "working"),
-        Activity::Waiting => Span::new(Role::Warning, "waiting"),
-        Activity::Quiet => {
-            let age = seen.map(|seen| time::short_age(&seen, now));
-            Span::new(Role::Dim, age.unwrap_or_default())
-        }
-    }
+    let age = || seen.map(|seen| time::short_age(&seen, now)).unwrap_or_default();
+    let (role, state) = match row.state {
+        Activity::Working => (Role::Good, "working".to_owned()),
+        Activity::Waiting => (Role::Warning, "waiting".to_owned()),
+        Activity::Quiet => (Role::Dim, age()),
+    };
+    let holder = row.held_by.as_ref().and_then(|it| it.session.as_ref().or(it.command.as_ref()));
+    Span::new(role, holder.map_or(state.clone(), |holder| format!("{state} '{holder}'")))
 }
 
 /// The longest path that a verdict has whole; of others it has the name of the file.

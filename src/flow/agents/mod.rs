@@ -84,6 +84,11 @@ pub struct NewAgent {
     pub dry_run: bool,
 }
 
+/// Refuses what [`create`] refuses before it changes anything.
+pub fn check(session: &Session, request: &Request) -> Result<()> {
+    Plan::make(session, request).map(drop)
+}
+
 /// Makes a clone for an agent, with a fork of its own; in a dry run, only plans that.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;

@@ -73,6 +73,14 @@ pub struct FleetReport {
     pub hint: Option<String>,
 }
 
+/// Returns the agents whose work is merged, with nothing uncommitted and no operation in progress.
+pub fn merged(session: &Session) -> Result<Vec<String>> {
+    let rows = fleet(session)?.agents.into_iter();
+    let is_done =
+        |row: &Row| row.work == Work::Merged && row.unsaved == Some(0) && row.operation.is_none();
+    Ok(rows.filter(is_done).filter_map(|row| row.agent).collect())
+}
+
 /// The branch of a remote that a branch follows, as it was last fetched.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Upstream {

@@ -18,3 +18,4 @@ mod removal;
 mod removal_reports;
 mod removed_log;
 mod setup_commands;
+mod several;
