@@ -238,6 +238,7 @@ fn seen(row: &Row, now: &Moment) -> Span {
     let (role, state) = match row.state {
         Activity::Working => (Role::Good, "working".to_owned()),
         Activity::Waiting => (Role::Warning, "waiting".to_owned()),
+        Activity::Ended => (Role::Warning, format!("ended {}", age())),
         Activity::Quiet => (Role::Dim, age()),
     };
     let holder = row.held_by.as_ref().and_then(|it| it.session.as_ref().or(it.command.as_ref()));

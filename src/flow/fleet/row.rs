@@ -38,6 +38,8 @@ pub enum Activity {
     Working,
     /// It has reported that it stopped.
     Waiting,
+    /// Its program has ended without a report, as one that was killed.
+    Ended,
     /// It has not reported for a while, or never.
     #[default]
     Quiet,
@@ -198,7 +200,10 @@ impl Row {
         let told = heard.as_ref().map(|heard| heard.at.clone());
         row.last_seen_at = seen.into_iter().chain([told]).flatten().max();
         if let Some(heard) = heard {
-            row.state = state(world, &heard);
+            row.state = match state(world, &heard) {
+                Activity::Working if lease::has_ended(world, &clone.git_dir()) => Activity::Ended,
+                state => state,
+            };
         }
         row
     }

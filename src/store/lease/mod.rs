@@ -137,6 +137,12 @@ pub fn held_by(world: &World, git_dir: &Path) -> Option<HeldBy> {
     Lease::read(&path_in(git_dir)).other(None, &world.now())
 }
 
+/// Returns `true` if the program that last worked in the clone below `git_dir` has ended without releasing it.
+pub fn has_ended(world: &World, git_dir: &Path) -> bool {
+    let lease = Lease::read(&path_in(git_dir));
+    lease.holder.is_some() && matches!(lease.standing(None, &world.now()), Standing::Free)
+}
+
 /// Lists the remembered takeovers of the clone below `git_dir`, oldest first.
 pub fn takeovers(git_dir: &Path) -> Vec<Takeover> {
     Lease::read(&path_in(git_dir)).takeovers

@@ -232,6 +232,22 @@ fn a_holder_that_has_ended_gives_way_in_silence() {
 }
 
 #[test]
+fn an_agent_that_was_killed_does_not_look_alive() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let mut first = Harness::start(&desk, "first");
+    let event = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
+    let (place, program) = (clone.display(), program_path());
+    let program = program.display();
+    first.shell(&format!("cd '{place}' && echo '{event}' | '{program}' hook claude-code"));
+    let state = || desk.json(&["fleet"])["agents"][0]["state"].clone();
+    assert_eq!(state(), "working");
+    first.end();
+    assert_eq!(state(), "ended");
+    assert!(desk.colony(&["fleet"]).contains(" ended "), "the row says so");
+}
+
+#[test]
 fn the_number_of_a_process_alone_names_nobody() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
