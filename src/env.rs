@@ -156,6 +156,7 @@ impl Env {
             cwd,
             started_in: None,
             named_root: None,
+            owner_beside_root: None,
             variables: variables.into(),
             clock: Arc::new(now),
             zone: in_local_time,

@@ -103,7 +103,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         CargoCommand::Coverage(args) => (CargoTask::Coverage, args.package, args.dry_run),
     };
     let session = face.session(Opening::Look)?;
-    session.world.refuse_named_root()?;
+    session.world.refuse_change()?;
     let request = CargoRequest { task, package, dry_run, leave: session.settings.cargo };
     let (world, checkout) = face.checkout()?;
     face.answer(&cargo::run(&world, &checkout, &request)?)

@@ -66,7 +66,7 @@ impl Face<'_> {
     /// Does what [`Face::session_among_others`] does for a command that creates a missing hub again.
     pub(super) fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
         let session = self.session(run)?;
-        session.world.refuse_named_root()?;
+        session.world.refuse_change()?;
         taking_part::gather_to_begin(&session, typed)?;
         Ok(session)
     }

@@ -29,6 +29,8 @@ pub struct World {
     pub started_in: Option<PathBuf>,
     /// The root that a variable names instead of the repository the command was started in.
     pub named_root: Option<NamedRoot>,
+    /// The user whom the repository belongs to, if this is root and that user is not: files of root would be in their way.
+    pub owner_beside_root: Option<u32>,
     /// The environment variables.
     pub variables: Variables,
     /// Returns the time, with any offset.
@@ -192,8 +194,15 @@ impl World {
         self.variables.forget(&NamedRoot::VARIABLES);
     }
 
-    /// Refuses a change of a repository that only a variable names.
-    pub fn refuse_named_root(&self) -> Result<()> {
+    /// Refuses a change of a repository that only a variable names, and by root of one that belongs to another user.
+    pub fn refuse_change(&self) -> Result<()> {
+        if let Some(owner) = self.owner_beside_root {
+            let message = format!("this is root, and the repository belongs to user {owner}");
+            return Err(Error::new(Code::UntrustedRepository, message)
+                .detail("owner", owner)
+                .hint(format!("sudo -u '#{owner}' git colony"))
+                .unchanged());
+        }
         let Some(NamedRoot { variable, root }) = &self.named_root else {
             return Ok(());
         };

@@ -33,8 +33,14 @@ pub struct Session {
 
 impl Session {
     /// Opens the repository of the world's current directory and reads the settings.
-    pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
-        let repo = Repo::open(&world, writes)?;
+    ///
+    /// Root changes nothing in the repository of another user: its files would be in the way of the owner.
+    pub fn open(mut world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
+        let mut repo = Repo::open(&world, writes)?;
+        world.owner_beside_root = repo.owner_beside_root();
+        if world.owner_beside_root.is_some() && writes == ObjectWrites::Durable {
+            repo = Repo::open(&world, ObjectWrites::InMemory)?;
+        }
         Session::of(world, repo, flags)
     }
 

@@ -66,7 +66,7 @@ pub fn begin(
     plan: Option<&str>,
     place_of_work: Where,
 ) -> Result<NewSessionReport> {
-    place.world.refuse_named_root()?;
+    place.world.refuse_change()?;
     if let (Where::AgentsClone, Some(session)) = (place_of_work, place.session)
         && let Some(clone) = clone_of_agent(session)?
     {

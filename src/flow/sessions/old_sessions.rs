@@ -41,7 +41,7 @@ pub struct AdoptReport {
 
 /// Takes the sessions of an earlier id over.
 pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
-    place.world.refuse_named_root()?;
+    place.world.refuse_change()?;
     require_other_id(place, from)?;
     let old = SessionLogs::of(place.root(), from.to_owned());
     let moved = old.ids()?;

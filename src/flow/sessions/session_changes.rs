@@ -50,7 +50,7 @@ pub fn change(
     name: Option<&str>,
     change: &SessionChange,
 ) -> Result<SessionChangeReport> {
-    place.world.refuse_named_root()?;
+    place.world.refuse_change()?;
     old_sessions::copy_once(place)?;
     let known = place.find_session(name)?;
     // Only one command at a time counts the active ones.

@@ -75,7 +75,7 @@ pub struct Request {
 
 /// Syncs both sides; without consent, only this one.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
-    session.world.refuse_named_root()?;
+    session.world.refuse_change()?;
     if !session.is_dry() {
         refuse_nested(session)?;
     }

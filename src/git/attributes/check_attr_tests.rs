@@ -145,6 +145,7 @@ impl Place {
             cwd: folder.to_owned(),
             started_in: None,
             named_root: None,
+            owner_beside_root: None,
             variables: BTreeMap::from(variables.map(|(name, value)| (name.into(), value))).into(),
             clock: Arc::new(move || start),
             zone: |moment| moment,

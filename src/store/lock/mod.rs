@@ -55,13 +55,13 @@ pub struct WorktreeLock(File);
 impl WorktreeLock {
     /// Takes the lock. Waits with a message.
     pub fn take(world: &World, repo: &Repo, limit: WaitLimit) -> Result<WorktreeLock> {
-        world.refuse_named_root()?;
+        world.refuse_change()?;
         WorktreeLock::take_at(world, &Places::lock_of(repo), limit, IN_THIS_WORKTREE)
     }
 
     /// Takes the lock of the main worktree, for data that all worktrees share.
     pub fn take_shared(world: &World, repo: &Repo, limit: WaitLimit) -> Result<WorktreeLock> {
-        world.refuse_named_root()?;
+        world.refuse_change()?;
         let path = repo.common_dir().join("colony").join("lock");
         WorktreeLock::take_at(world, &path, limit, IN_THIS_WORKTREE)
     }

@@ -125,7 +125,7 @@ impl<'a> Operation<'a> {
 
     /// Begins an operation that only plans: interrupted operations and unrecorded changes stay as they are.
     fn plan(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
-        session.world.refuse_named_root()?;
+        session.world.refuse_change()?;
         session.refuse_reader()?;
         let places = Places::planned(&session.repo)?;
         let tail = Tail::read(&session.repo, &places)?;

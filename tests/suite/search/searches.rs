@@ -1,5 +1,6 @@
 //! `search`: which passages, in which order, and how they are described.
 
+use crate::setup::root_and_owner::trusting;
 use crate::support::Sandbox;
 
 use super::{map, mapped, output, paths};
@@ -194,13 +195,8 @@ fn a_question_leaves_nothing_in_the_repository_of_another_user() {
         // Only root gives files away.
         return;
     }
-    // The global configuration of a test is a device, which git would replace.
-    let safe = sandbox
-        .with("GIT_CONFIG_COUNT", "1")
-        .with("GIT_CONFIG_KEY_0", "safe.directory")
-        .with("GIT_CONFIG_VALUE_0", "*");
-    let told = safe.run(&["--json", "search", "quiescence"]);
-    assert!(told.code == 128 || told.stdout.contains("src/new.rs"), "{}", output(&told));
+    let told = trusting(&sandbox).program().args(["search", "quiescence"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&told.stdout).contains("src/new.rs"), "{told:?}");
     let ours =
         sandbox.process("find").arg(root.join(".git")).args(["!", "-user", "65534"]).output();
     assert_eq!(String::from_utf8(ours.unwrap().stdout).unwrap(), "");

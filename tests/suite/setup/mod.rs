@@ -8,6 +8,7 @@ mod hooks_folders;
 mod init;
 pub(crate) mod never_set_up;
 mod proposed_globs;
+pub(crate) mod root_and_owner;
 mod settings;
 mod setup_attacks;
 mod tool_arguments;

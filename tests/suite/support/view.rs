@@ -379,6 +379,7 @@ impl View {
             cwd: self.root.clone(),
             started_in: None,
             named_root: None,
+            owner_beside_root: None,
             variables: self.variables_of_program().into(),
             clock: Arc::new(move || moment),
             zone: |moment| moment,
