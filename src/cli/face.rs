@@ -1,6 +1,6 @@
 //! One command line being answered: where it stands, what it prints, and the exit code.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::path::PathBuf;
 
@@ -50,6 +50,8 @@ pub(super) struct Face<'a> {
     pub(super) look: OnceCell<Look>,
     /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
     pub(super) measured_at: OnceCell<Option<PathBuf>>,
+    /// The owner of the repository, if root has asked for a change of another user's: it was only planned.
+    pub(super) held_back_for: Cell<Option<u32>>,
     pub(super) env: &'a mut Env,
 }
 
@@ -103,6 +105,18 @@ impl Face<'_> {
         self.form != Form::Quiet && self.env.terminal.has_lost_its_reader()
     }
 
+    /// Refuses an answer that only plans, where root asked for more than a plan.
+    fn refuse_plan_of_root(&self, answer: &impl Answer) -> Result<(), Error> {
+        let is_plan = || {
+            let told = serde_json::to_value(answer).unwrap_or_default();
+            told.get("dry_run").is_some_and(|dry_run| dry_run == true)
+        };
+        match self.held_back_for.get().filter(|_| is_plan()) {
+            Some(owner) => World { owner_beside_root: Some(owner), ..self.world()? }.refuse_root(),
+            None => Ok(()),
+        }
+    }
+
     /// Does something for each of several names, each once. One for which it fails stops no other: its error stands
     /// among the answers, and the exit code is 1.
     pub(super) fn each(
@@ -130,6 +144,7 @@ impl Face<'_> {
     }
 
     pub(super) fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
+        self.refuse_plan_of_root(answer)?;
         if self.form == Form::Text {
             for line in answer.narration() {
                 (self.env.world.narrate)(&line);

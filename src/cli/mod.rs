@@ -104,7 +104,7 @@ mod version;
 mod watch;
 mod watch_answers;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -194,6 +194,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         wanted: Wanted { color: cli.options.color, no_pager: cli.options.no_pager },
         look: OnceCell::new(),
         measured_at: OnceCell::new(),
+        held_back_for: Cell::default(),
         env,
     };
     let started = (face.env.world.clock)();

@@ -123,6 +123,8 @@ impl Face<'_> {
             opened => opened,
         };
         self.note_look(opened.as_ref().ok().map(|session| &session.repo));
+        let owner = opened.as_ref().ok().and_then(|session| session.world.owner_beside_root);
+        self.held_back_for.set(owner.filter(|_| opening == Opening::ForReal));
         opened
     }
 

@@ -194,15 +194,21 @@ impl World {
         self.variables.forget(&NamedRoot::VARIABLES);
     }
 
+    /// Refuses a change by root of a repository that belongs to another user.
+    pub fn refuse_root(&self) -> Result<()> {
+        let Some(owner) = self.owner_beside_root else {
+            return Ok(());
+        };
+        let message = format!("this is root, and the repository belongs to user {owner}");
+        Err(Error::new(Code::UntrustedRepository, message)
+            .detail("owner", owner)
+            .hint(format!("sudo -u '#{owner}' git colony"))
+            .unchanged())
+    }
+
     /// Refuses a change of a repository that only a variable names, and by root of one that belongs to another user.
     pub fn refuse_change(&self) -> Result<()> {
-        if let Some(owner) = self.owner_beside_root {
-            let message = format!("this is root, and the repository belongs to user {owner}");
-            return Err(Error::new(Code::UntrustedRepository, message)
-                .detail("owner", owner)
-                .hint(format!("sudo -u '#{owner}' git colony"))
-                .unchanged());
-        }
+        self.refuse_root()?;
         let Some(NamedRoot { variable, root }) = &self.named_root else {
             return Ok(());
         };

@@ -9,6 +9,9 @@ use crate::store::files::places::HookPlaces;
 
 /// Records that a hook runs now. `name` is one of ours, never one from outside.
 pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
+    if world.owner_beside_root.is_some() {
+        return Ok(());
+    }
     let folder = HookPlaces::of(repo).fired();
     atomic::make_directory(&folder)?;
     let line = format!("{}\n", time::rfc3339(&world.now()));

@@ -97,6 +97,7 @@ impl WorktreeLock {
         limit: WaitLimit,
         message: &str,
     ) -> Result<WorktreeLock> {
+        world.refuse_root()?;
         path.parent().map_or(Ok(()), manner.make_folder)?;
         let file = OpenOptions::new()
             .create(true)

@@ -1,6 +1,7 @@
 //! Root in the repository of another user: what reads works, and no file of root is left behind.
 
 use std::fs;
+use std::process::Stdio;
 
 use crate::support::{Sandbox, View};
 
@@ -8,7 +9,7 @@ use crate::support::{Sandbox, View};
 const OWNER: &str = "65534";
 
 /// Changes, and what writes caches.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 27] = [
     &["status"],
     &["fleet"],
     &["search", "words"],
@@ -29,9 +30,12 @@ const COMMANDS: [&[&str]; 24] = [
     &["prune"],
     &["memory", "add", "a note"],
     &["hook", "post-commit"],
+    &["hook", "pre-commit"],
+    &["hook", "post-merge"],
+    &["hook", "claude-code"],
     &["tag", "-m", "kept"],
     &["decide", "-m", "so it is"],
-    &["session", "new", "task"],
+    &["session", "new"],
     &["clones", "gc"],
 ];
 
@@ -58,7 +62,7 @@ fn root_leaves_no_file_in_the_repository_of_another_user() {
     sandbox.process("chown").arg(OWNER).arg(root.join("a.txt")).status().unwrap();
     let mut refused = 0;
     for args in COMMANDS {
-        let run = safe.program().arg("--json").args(args).output().unwrap();
+        let run = safe.program().arg("--json").args(args).stdin(Stdio::null()).output().unwrap();
         let told = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
         if told.contains("untrusted-repository") {
             assert!(told.contains(&format!("sudo -u '#{OWNER}'")), "{args:?}: {told}");
