@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
 use super::known_documents::{self, KnownDocuments};
@@ -15,7 +15,7 @@ use crate::model::text::count;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 use crate::page::listing::Work;
 use crate::search;
-use crate::search::postings::Segment;
+use crate::search::postings::{Segment, WordBytes};
 use crate::search::view::View;
 use crate::source::file::Encoding;
 use crate::source::literature::{Library, Literature};
@@ -39,7 +39,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 
 /// The index, and the number of files that were added to it.
 pub(super) struct Indexer<'a> {
-    session: &'a Session,
+    pub(super) session: &'a Session,
     pub(super) index: SearchIndex,
     pub(super) added: usize,
 }
@@ -141,13 +141,34 @@ impl<'a> Indexer<'a> {
 
     /// Returns the view of a scope; documents that the index does not have are added first.
     pub(super) fn view(&mut self, table: &PageTable, scope: &ScopeRow) -> Result<View> {
-        let key = key_of(&format!("{} {:?}", scope.scope, view_state(scope)));
+        let key = view_key(scope);
         if let Some(view) = self.find_view(key)? {
             return Ok(view);
         }
         let place = Reading::of(self.session, scope.place.as_deref())?;
         let documents = documents::of_scope(table, scope)?;
         self.make_view(key, &documents, &place, &scope.scope)
+    }
+
+    /// Returns the number of documents that the index has; `usize::MAX` if they are all those of the scopes.
+    pub(super) fn known_documents(&self, scopes: &[ScopeRow]) -> Result<usize> {
+        for scope in scopes {
+            if !self.index.has_view(view_key(scope)).map_err(unusable_index)? {
+                return self.next_id().map(|next| next as usize);
+            }
+        }
+        Ok(usize::MAX)
+    }
+
+    /// Returns where a word occurs.
+    pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
+        let places = self.index.places(word).map_err(unusable_index)?;
+        Ok(places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes }).collect())
+    }
+
+    /// Returns the number that the next document of the index has.
+    pub(super) fn next_id(&self) -> Result<u32> {
+        self.index.next_id().map_err(unusable_index)
     }
 
     /// Returns the view of documents of the knowledge base.
@@ -295,6 +316,11 @@ pub(super) fn keeps_changing() -> Error {
     Error::new(Code::Locked, "other processes keep changing the index").unchanged()
 }
 
+/// Returns the key of the view of a scope.
+fn view_key(scope: &ScopeRow) -> IndexKey {
+    key_of(&format!("{} {:?}", scope.scope, view_state(scope)))
+}
+
 /// Returns all that the documents of a scope depend on, but its name.
 fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
     let totals = &scope.totals;
@@ -381,12 +407,7 @@ impl Indexing<'_> {
     }
 
     /// Adds a document to a segment; returns `false` if it cannot be read.
-    fn add(
-        &self,
-        document: &Document,
-        library: &Library<'_>,
-        making: &mut Making,
-    ) -> Result<bool> {
+    fn add(&self, document: &Document, library: &Library<'_>, making: &mut Making) -> Result<bool> {
         let text = match document.text(library, self.reader) {
             Err(error) if error.code() != Code::Interrupted => return Ok(false),
             read => read?,

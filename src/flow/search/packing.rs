@@ -373,6 +373,7 @@ impl<'a, 's> Packing<'a, 's> {
             tokens: 0,
             score,
             from: passages.iter().map(|it| it.from).min().unwrap_or(first.from),
+            uncommitted: self.searched.above.is_uncommitted(first.candidate.id),
             fragment_id: None,
             tier: None,
         }))
@@ -388,7 +389,8 @@ fn source(part: &ContextPart) -> String {
         (None, None) => String::new(),
     };
     let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
-    format!("{path}{place}{section}")
+    let state = if part.uncommitted { " (uncommitted)" } else { "" };
+    format!("{path}{place}{section}{state}")
 }
 
 /// Leaves the licence at the beginning of a text out of a passage. Returns `false` if nothing is left of it.
