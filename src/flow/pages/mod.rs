@@ -139,6 +139,13 @@ pub(super) fn open_mapped(session: &Session) -> Result<Opened> {
     Ok(opened)
 }
 
+/// Returns the scopes of commits that are mapped here, recorded or not: a question records none.
+pub(super) fn kept_scopes(session: &Session) -> Result<Vec<ScopeRow>> {
+    let mut scopes = open_kept(session)?.scopes;
+    scopes.retain(|scope| scope_record::committed(&scope.scope).is_none());
+    Ok(scopes)
+}
+
 /// Leaves out scopes without a record: undo has undone their mapping, or another clone has unmapped them. Their
 /// pages here wait for a redo, or are deleted by the next mapping.
 fn retain_recorded(session: &Session, scopes: &mut Vec<ScopeRow>) {

@@ -107,8 +107,13 @@ fn lacks_most(
     if !is_whole || !(is_unmapped || is_mapped) {
         return Ok(false);
     }
-    let known = if is_unmapped { 0 } else { indexer.known_documents(&opened.scopes)? };
-    let Some(known) = known.checked_mul(2).filter(|_| known < usize::MAX) else {
+    let known = if is_unmapped {
+        let kept = pages::kept_scopes(session)?;
+        if kept.is_empty() { Some(0) } else { indexer.missing_among(&kept)? }
+    } else {
+        indexer.missing_among(&opened.scopes)?
+    };
+    let Some(known) = known.map(|known| known.saturating_mul(2)) else {
         return Ok(false);
     };
     let Some(commit) = session.repo.head()?.commit() else {

@@ -150,14 +150,14 @@ impl<'a> Indexer<'a> {
         self.make_view(key, &documents, &place, &scope.scope)
     }
 
-    /// Returns the number of documents that the index has; `usize::MAX` if they are all those of the scopes.
-    pub(super) fn known_documents(&self, scopes: &[ScopeRow]) -> Result<usize> {
+    /// Returns the number of documents that the index has, if it lacks some of the scopes.
+    pub(super) fn missing_among(&self, scopes: &[ScopeRow]) -> Result<Option<usize>> {
         for scope in scopes {
             if !self.index.has_view(view_key(scope)).map_err(unusable_index)? {
-                return self.next_id().map(|next| next as usize);
+                return self.next_id().map(|next| Some(next as usize));
             }
         }
-        Ok(usize::MAX)
+        Ok(None)
     }
 
     /// Returns where a word occurs.
