@@ -1,5 +1,7 @@
 //! `git colony search`
 
+use std::iter;
+
 use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::scopes::SCOPE;
@@ -26,7 +28,7 @@ pub(super) const MAPPED_WORKTREE: Takes =
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Words, or a phrase in quotation marks
-    #[arg(required = true)]
+    #[arg(required_unless_present = "build")]
     query: Vec<String>,
     /// At most N passages
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -36,6 +38,9 @@ pub(super) struct Args {
     /// Read the query as an expression: '+word' and '"a phrase"' are required, '-word' excludes
     #[arg(long)]
     raw: bool,
+    /// Build the index, and answer nothing: a first question starts this
+    #[arg(long, hide = true)]
+    build: bool,
 }
 
 /// The files that are searched.
@@ -88,6 +93,7 @@ impl FilesArgs {
             data_type: self.data_type,
             work,
             globs: self.path,
+            shows_uncommitted: true,
         })
     }
 }
@@ -120,6 +126,10 @@ pub(super) fn declaration() -> Declaration {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
+    if args.build {
+        search::build(&session)?;
+        return Ok(Outcome::Yes);
+    }
     let request = SearchRequest {
         query: args.query.join(" "),
         syntax: if args.raw { Syntax::Expression } else { Syntax::Data },
@@ -136,7 +146,11 @@ impl Answer for SearchReport {
     }
 
     fn message(&self) -> String {
-        pages::with_stale(self.line(), &self.stale_scopes)
+        let line = pages::with_stale(self.line(), &self.stale_scopes);
+        iter::once(line)
+            .chain(partial_note(self.partial, self.building))
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     fn line(&self) -> String {
@@ -155,7 +169,8 @@ impl Answer for SearchReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        pages::narration(&self.stale_scopes)
+        let note = partial_note(self.partial, self.building);
+        pages::narration(&self.stale_scopes).into_iter().chain(note).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -172,9 +187,20 @@ impl Answer for SearchReport {
     }
 }
 
+/// Says that an answer is about a part of the files.
+pub(super) fn partial_note(is_partial: bool, is_building: bool) -> Option<String> {
+    let why = if is_building {
+        "the index is still being built: the same question again will be complete"
+    } else {
+        "the index of this repository cannot be kept: only some files were searched"
+    };
+    is_partial.then(|| why.to_owned())
+}
+
 fn hit_line(hit: &Hit) -> String {
+    let state = if hit.uncommitted { " (uncommitted)" } else { "" };
     match &hit.section {
-        Some(section) => format!("{}: {section}", hit.citation),
-        None => hit.citation.clone(),
+        Some(section) => format!("{}{state}: {section}", hit.citation),
+        None => format!("{}{state}", hit.citation),
     }
 }

@@ -65,12 +65,18 @@ impl View {
         }
     }
 
-    /// Removes documents.
+    /// Removes documents. Their bytes stay.
     pub fn remove(&mut self, ids: &BTreeSet<u32>) {
-        if !ids.is_empty() {
-            let whole = std::mem::take(self);
-            for document in whole.documents().filter(|it| !ids.contains(&it.id)) {
-                self.copy(&document);
+        for &id in ids {
+            let Some(position) = self.position(id) else { continue };
+            let Some(document) = self.document(position) else { continue };
+            let (passages, words) =
+                (document.passages, document.lengths().map(u64::from).sum::<u64>());
+            self.documents -= 1;
+            self.passages -= passages as usize;
+            self.words -= words;
+            if let Some(noted) = self.positions.get_mut(id as usize) {
+                *noted = 0;
             }
         }
     }
@@ -78,11 +84,13 @@ impl View {
     /// Joins views. A document that is in several counts once, where it is first.
     pub fn join(views: &[Rc<View>]) -> Rc<View> {
         let mut filled = views.iter().filter(|view| !view.is_empty());
-        if let (Some(only), None) = (filled.next(), filled.next()) {
+        let first = filled.next();
+        let mut filled = filled.peekable();
+        if let (Some(only), None) = (first, filled.peek()) {
             return Rc::clone(only);
         }
-        let mut joined = View::default();
-        for document in views.iter().flat_map(|view| view.documents()) {
+        let mut joined = first.map(|first| View::clone(first)).unwrap_or_default();
+        for document in filled.flat_map(|view| view.documents()) {
             if joined.position(document.id).is_none() {
                 joined.copy(&document);
             }
@@ -129,13 +137,18 @@ impl View {
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         let mut next = 0;
         std::iter::from_fn(move || {
-            let position = next;
-            let mut document = self.document(position)?;
-            for _ in 0..document.passages {
-                document.lengths.next()?;
+            loop {
+                let position = next;
+                let mut document = self.document(position)?;
+                for _ in 0..document.passages {
+                    document.lengths.next()?;
+                }
+                next = self.bytes.len() - document.lengths.0.len();
+                // A document that was removed has no position any more.
+                if self.position(document.id) == Some(position) {
+                    return Some(position);
+                }
             }
-            next = self.bytes.len() - document.lengths.0.len();
-            Some(position)
         })
     }
 

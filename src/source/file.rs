@@ -50,9 +50,14 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.get(..LOOKED_AT).unwrap_or(bytes).contains(&0)
 }
 
+/// Returns `true` for a file that is read as text.
+pub fn is_text(bytes: &[u8]) -> bool {
+    !is_binary(bytes) && Pointer::parse(bytes).is_none()
+}
+
 /// Splits a file so that no stretch exceeds `budget` tokens.
 pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
-    if is_binary(bytes) || Pointer::parse(bytes).is_some() {
+    if !is_text(bytes) {
         return Content::Binary(bytes.len() as u64);
     }
     let (encoding, text) = decode(bytes);

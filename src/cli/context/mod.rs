@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::scopes::SCOPE;
-use crate::cli::search::FilesArgs;
-use crate::cli::search::MAPPED_WORKTREE;
+use crate::cli::search::{FilesArgs, MAPPED_WORKTREE, partial_note};
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
@@ -232,6 +231,7 @@ impl Answer for ContextReport {
 
     fn narration(&self) -> Vec<String> {
         let mut lines = pages::narration(&self.stale_scopes);
+        lines.extend(partial_note(self.partial, self.building));
         lines.push(self.message());
         lines
     }

@@ -112,6 +112,8 @@ fn assemble_trusting(
         indexed: 0,
         stale: false,
         stale_scopes: Vec::new(),
+        partial: false,
+        building: false,
         nothing: None,
         task: Some(TaskContext {
             plan: files.plan.clone(),
@@ -254,6 +256,7 @@ impl Assembly<'_> {
             section: None,
             tokens: Tokenizer::default().count(&written),
             score: scores.max_by(f64::total_cmp),
+            uncommitted: false,
             fragment_id: Some(fragment_id(&file.project, &file.name)),
             tier: file.tier,
         };

@@ -139,6 +139,13 @@ pub(super) fn open_mapped(session: &Session) -> Result<Opened> {
     Ok(opened)
 }
 
+/// Returns the scopes of commits that are mapped here, recorded or not: a question records none.
+pub(super) fn kept_scopes(session: &Session) -> Result<Vec<ScopeRow>> {
+    let mut scopes = open_kept(session)?.scopes;
+    scopes.retain(|scope| scope_record::committed(&scope.scope).is_none());
+    Ok(scopes)
+}
+
 /// Leaves out scopes without a record: undo has undone their mapping, or another clone has unmapped them. Their
 /// pages here wait for a redo, or are deleted by the next mapping.
 fn retain_recorded(session: &Session, scopes: &mut Vec<ScopeRow>) {
@@ -182,14 +189,14 @@ pub(super) fn open_wanted(
     Ok((opened, nothing))
 }
 
-/// Opens the pages that a question is about. What nobody has mapped as it is at HEAD is mapped for it: in the cache, or
-/// in memory where that cannot be used. Nothing is recorded.
-pub(super) fn open_asked(
+/// Brings the pages that a question is about up to date. What nobody has mapped as it is at HEAD is mapped for it: in the
+/// cache, or in memory where that cannot be used. Nothing is recorded.
+pub(super) fn bring_up_to_date(
     session: &Session,
     scope: Option<&str>,
     work: Work,
+    (opened, nothing): (Opened, Option<NoPages>),
 ) -> Result<(Opened, Option<NoPages>)> {
-    let (opened, nothing) = open_wanted(session, scope, work)?;
     if work != Work::Committed {
         return Ok((opened, nothing));
     }
@@ -211,18 +218,22 @@ pub(super) fn open_asked(
     Ok((now, (!has_pages).then_some(NoPages::Empty)))
 }
 
+/// Returns `false` in the repository of another user: a question writes nothing there, as its files would be in the way of
+/// the owner.
+pub(super) fn is_own(session: &Session) -> bool {
+    let owner = session.repo.common_dir().metadata().map(|found| found.uid());
+    owner.is_ok_and(|owner| owner == scratch::own_user())
+}
+
 /// Maps scopes as they are at HEAD, all or only some, and opens them; `None` if some cannot be kept.
 fn open_mapped_now(
     session: &Session,
     scope: Option<&str>,
     only: Option<&BTreeSet<String>>,
 ) -> Result<Option<Opened>> {
-    // In the repository of another user a question writes nothing: its files would be in the way of the owner.
-    let owner = session.repo.common_dir().metadata().map(|found| found.uid());
-    let is_own = owner.is_ok_and(|owner| owner == scratch::own_user());
     // Where nothing can be written, a worktree without places has none.
-    let places =
-        is_own.then(|| map::places(session, session.is_dry()).unwrap_or_default()).flatten();
+    let find = || map::places(session, session.is_dry()).unwrap_or_default();
+    let places = is_own(session).then(find).flatten();
     let worktree = map::worktree_name(places.as_ref());
     let table = match places {
         Some(_) if session.repo.keeps_objects() => {

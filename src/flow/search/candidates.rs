@@ -5,18 +5,23 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::SearchedFiles;
+use super::above::{Above, Collecting};
 use super::documents::StoredDocument;
-use super::indexing::{IndexKept, Indexer, literature, unusable_index};
+use super::first_question::{self, Asked, Partial};
+use super::history::documents;
+use super::indexing::{IndexKept, Indexer, literature};
 use super::known_documents::{self, KnownDocuments};
+use super::partly::{self, Wanted};
 use super::raising::HistoryOfScopes;
+use super::uncommitted_files::UncommittedFiles;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
-use crate::flow::pages::{self, Freshness, Opened};
+use crate::flow::pages::{Freshness, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::unusable;
+use crate::page::listing::{Work, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::{IndexedPassage, WordBytes};
+use crate::search::postings::{IndexedPassage, WHOLE_PATH_MARK, WordBytes};
 use crate::search::query::{self, Query};
 use crate::search::ranked::{Best, Ranked};
 use crate::search::ranking::{self, Tuning};
@@ -59,6 +64,10 @@ pub(super) struct Searched<'a> {
     pages: RefCell<HashMap<Directory, Rc<[Page]>>>,
     /// The histories of the scopes, as far as they were asked for.
     pub(super) histories: Vec<HistoryOfScopes>,
+    /// The documents of this answer alone.
+    pub(super) above: Above,
+    /// Why only some files are searched, if that is so.
+    pub(super) partial: Option<Partial>,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
@@ -85,6 +94,7 @@ pub(super) fn open<'a>(
     session: &'a Session,
     files: &SearchedFiles,
     kept: IndexKept,
+    wanted: Wanted<'_>,
 ) -> Result<Searched<'a>> {
     let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs)).transpose().map_err(
         |fault| {
@@ -92,7 +102,14 @@ pub(super) fn open<'a>(
             Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
         },
     )?;
-    let (mut opened, nothing) = pages::open_asked(session, files.scope.as_deref(), files.work)?;
+    let mut indexer = match kept {
+        IndexKept::OnDisk => Indexer::open(session)?,
+        IndexKept::InMemory => Indexer::in_memory(session)?,
+    };
+    let Asked { mut opened, nothing, partial } = match wanted {
+        Wanted::Index => first_question::open_whole(session, files)?,
+        _ => first_question::open(session, files, &indexer)?,
+    };
     if !files.has_pages() {
         opened.scopes.clear();
     }
@@ -100,19 +117,27 @@ pub(super) fn open<'a>(
     let known =
         files.has_knowledge().then(|| known_documents::list(session, data_type)).transpose()?;
     let has_known = known.as_ref().is_some_and(|known| !known.documents.is_empty());
-    let mut indexer = match kept {
-        IndexKept::OnDisk => Indexer::open(session)?,
-        IndexKept::InMemory => Indexer::in_memory(session)?,
-    };
     let mut views = views_of(&mut indexer, &opened, known.as_ref())?;
     if kept == IndexKept::OnDisk && indexer.is_overgrown(&views)? {
         // Most of it is of files that nobody has any more.
         indexer = Indexer::recreate(session)?;
         views = views_of(&mut indexer, &opened, known.as_ref())?;
     }
+    let of_head = scopes_of_head(session, &opened)?;
+    let uncommitted = uncommitted_files(session, files, &of_head, partial)?;
+    let collecting = match partial {
+        Some(_) => partly::collect(session, wanted, globs.as_ref(), &uncommitted.replaced)?,
+        None => Collecting::default(),
+    };
+    let of_head = of_head
+        .iter()
+        .zip(views.iter_mut())
+        .filter_map(|(scope, view)| scope.as_ref().map(|_| view));
+    let above = put_above(&indexer, collecting, uncommitted, of_head)?;
+    views.push(Rc::new(above.view()));
     let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
-    let places =
-        scopes.chain(known.as_ref().map(|_| None)).map(|place| Reading::of(session, place));
+    let others = known.as_ref().map(|_| None).into_iter().chain([None]);
+    let places = scopes.chain(others).map(|place| Reading::of(session, place));
     Ok(Searched {
         session,
         places: places.collect::<Result<_>>()?,
@@ -126,11 +151,60 @@ pub(super) fn open<'a>(
         texts_bytes: Cell::default(),
         pages: RefCell::default(),
         histories: Vec::new(),
+        above,
+        partial,
         indexed: indexer.added,
         indexer,
         opened,
         nothing: nothing.filter(|_| !has_known && files.has_pages()),
     })
+}
+
+/// Returns for each scope its name if it has files of HEAD of this repository.
+fn scopes_of_head(session: &Session, opened: &Opened) -> Result<Vec<Option<String>>> {
+    let head = session.repo.head()?.commit().map(|commit| commit.to_string());
+    let is_of_head = |it: &&ScopeRow| {
+        it.place.is_none() && head.as_ref().is_some_and(|head| it.revision == *head)
+    };
+    let name = |it: &ScopeRow| Some(it).filter(is_of_head).map(|it| it.scope.clone());
+    Ok(opened.scopes.iter().map(name).collect())
+}
+
+/// Reads the files of the working tree that differ from HEAD, if a question is about files of HEAD.
+fn uncommitted_files(
+    session: &Session,
+    files: &SearchedFiles,
+    of_head: &[Option<String>],
+    partial: Option<Partial>,
+) -> Result<UncommittedFiles> {
+    let are_asked_for =
+        files.shows_uncommitted && files.work == Work::Committed && files.has_pages();
+    let scopes: BTreeSet<&String> = of_head.iter().flatten().collect();
+    if are_asked_for && (partial.is_some() || !scopes.is_empty()) {
+        let takes = |scope: &String| partial.is_some() || scopes.contains(scope);
+        return UncommittedFiles::read(session, takes);
+    }
+    Ok(UncommittedFiles::default())
+}
+
+/// Puts documents above the index, in the place of committed files of some views with the same paths.
+fn put_above<'v>(
+    indexer: &Indexer<'_>,
+    mut collecting: Collecting,
+    uncommitted: UncommittedFiles,
+    views: impl Iterator<Item = &'v mut Rc<View>>,
+) -> Result<Above> {
+    let mut ids = BTreeSet::new();
+    for path in &uncommitted.replaced {
+        ids.extend(documents(&indexer.places(&format!("{WHOLE_PATH_MARK}{path}"))?));
+    }
+    for view in views {
+        if ids.iter().any(|id| view.position(*id).is_some()) {
+            Rc::make_mut(view).remove(&ids);
+        }
+    }
+    uncommitted.add_to(indexer.session, &mut collecting);
+    Ok(collecting.above(indexer.next_id()?))
 }
 
 /// Returns the view of each scope, and that of the knowledge base.
@@ -208,9 +282,9 @@ impl Searched<'_> {
     }
 
     pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
-        let places = self.indexer.index.places(word).map_err(unusable_index)?;
-        let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
-        Ok(bytes.collect())
+        let mut places = self.indexer.places(word)?;
+        self.above.add_places(word, &mut places);
+        Ok(places)
     }
 
     /// Returns the positions of all documents in the view, in their order.
@@ -272,8 +346,9 @@ impl Searched<'_> {
 
     /// Returns the text of the document of a candidate.
     pub(super) fn text(&self, candidate: &Candidate) -> Result<Rc<str>> {
-        if let Some(text) = self.texts.borrow().get(&candidate.id) {
-            return Ok(Rc::clone(text));
+        let known = self.above.text(candidate.id);
+        if let Some(text) = known.or_else(|| self.texts.borrow().get(&candidate.id).cloned()) {
+            return Ok(text);
         }
         let Some(place) = self.places.get(candidate.scope) else {
             return Ok("".into());
@@ -319,7 +394,10 @@ impl Searched<'_> {
         if let Some(document) = self.documents.borrow().get(&id) {
             return Ok(Rc::clone(document));
         }
-        let document = Rc::new(self.indexer.document(id)?);
+        let document = match self.above.document(id) {
+            Some(document) => document,
+            None => Rc::new(self.indexer.document(id)?),
+        };
         self.documents.borrow_mut().insert(id, Rc::clone(&document));
         Ok(document)
     }

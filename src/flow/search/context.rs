@@ -9,13 +9,16 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::first_question::Partial;
 use super::indexing::IndexKept;
 use super::packing::{Fitted, Packing};
+use super::partly::Wanted;
 use super::{SearchedFiles, candidates, indexing};
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::residency::PageState;
 use crate::model::{RepoPath, Result, escape};
 use crate::page::pages::PageId;
+use crate::search::query::{Query, Syntax};
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::Tier;
@@ -96,6 +99,8 @@ pub struct ContextPart {
     pub score: Option<f64>,
     /// Why it is there.
     pub from: PartOrigin,
+    /// Whether the file is not committed as it is: it is shown as in the working tree.
+    pub uncommitted: bool,
     /// The fragment it is of, in a context of a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragment_id: Option<String>,
@@ -148,6 +153,10 @@ pub struct ContextReport {
     pub stale: bool,
     /// The scopes of these files.
     pub stale_scopes: Vec<String>,
+    /// Whether it is taken from the files whose paths and lines match best by `git grep`: the index is not there yet.
+    pub partial: bool,
+    /// Whether the index is being built: the same question again will be complete.
+    pub building: bool,
     /// Why there is nothing to take it from; null if there is.
     pub nothing: Option<NoPages>,
     /// The plan, if it was made for one.
@@ -184,7 +193,16 @@ fn context_once(
     request: &ContextRequest,
     kept: IndexKept,
 ) -> Result<ContextReport> {
-    let mut searched = candidates::open(session, &request.files, kept)?;
+    let query;
+    let wanted = match &request.about {
+        About::Question(question) => {
+            query = Query::parse(question, Syntax::Data);
+            Wanted::Question(&query)
+        }
+        About::Paths(paths) => Wanted::Below(paths),
+        About::All => Wanted::All,
+    };
+    let mut searched = candidates::open(session, &request.files, kept, wanted)?;
     if matches!(request.about, About::Question(_)) {
         searched = searched.with_histories()?;
     }
@@ -208,6 +226,8 @@ fn context_once(
         indexed: searched.indexed,
         stale: !searched.stale_scopes.is_empty(),
         stale_scopes: searched.stale_scopes,
+        partial: searched.partial.is_some(),
+        building: searched.partial == Some(Partial::Building),
         nothing: searched.nothing,
         task: None,
     })

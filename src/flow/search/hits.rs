@@ -72,6 +72,7 @@ impl Searched<'_> {
             section: place.section,
             scope_id: self.scope_of(candidate),
             page_id: self.page_with(candidate, &text, at)?,
+            uncommitted: self.above.is_uncommitted(candidate.id),
             tokens: candidate.tokens,
             snippet: snippet(body, best),
             path: path.clone(),

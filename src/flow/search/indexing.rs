@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
+use crate::model::interrupt::unpoisoned;
 use crate::model::progress::FileMeter;
 use crate::model::text::count;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 use crate::page::listing::Work;
 use crate::search;
-use crate::search::postings::Segment;
+use crate::search::postings::{Segment, WordBytes};
 use crate::search::view::View;
 use crate::source::file::Encoding;
-use crate::source::literature::Literature;
+use crate::source::literature::{Library, Literature};
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
@@ -31,14 +32,14 @@ pub(super) const MAX_ATTEMPTS: usize = 8;
 /// The maximum number of threads: more would wait for memory.
 const MAX_THREADS: usize = 8;
 
-/// The text of a segment, in bytes: it takes about three times as much memory until it is written.
+/// The text of all segments that are made at a time, in bytes: it takes some times as much memory until it is written.
 const MAX_SEGMENT_BYTES: usize = 32 << 20;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// The index, and the number of files that were added to it.
 pub(super) struct Indexer<'a> {
-    session: &'a Session,
+    pub(super) session: &'a Session,
     pub(super) index: SearchIndex,
     pub(super) added: usize,
 }
@@ -140,13 +141,34 @@ impl<'a> Indexer<'a> {
 
     /// Returns the view of a scope; documents that the index does not have are added first.
     pub(super) fn view(&mut self, table: &PageTable, scope: &ScopeRow) -> Result<View> {
-        let key = key_of(&format!("{} {:?}", scope.scope, view_state(scope)));
+        let key = view_key(scope);
         if let Some(view) = self.find_view(key)? {
             return Ok(view);
         }
         let place = Reading::of(self.session, scope.place.as_deref())?;
         let documents = documents::of_scope(table, scope)?;
         self.make_view(key, &documents, &place, &scope.scope)
+    }
+
+    /// Returns the number of documents that the index has, if it lacks some of the scopes.
+    pub(super) fn missing_among(&self, scopes: &[ScopeRow]) -> Result<Option<usize>> {
+        for scope in scopes {
+            if !self.index.has_view(view_key(scope)).map_err(unusable_index)? {
+                return self.next_id().map(|next| Some(next as usize));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns where a word occurs.
+    pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
+        let places = self.index.places(word).map_err(unusable_index)?;
+        Ok(places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes }).collect())
+    }
+
+    /// Returns the number that the next document of the index has.
+    pub(super) fn next_id(&self) -> Result<u32> {
+        self.index.next_id().map_err(unusable_index)
     }
 
     /// Returns the view of documents of the knowledge base.
@@ -233,20 +255,22 @@ impl<'a> Indexer<'a> {
                 reader: &reader,
                 meter: FileMeter::begin(&self.session.world.progress, what),
             };
-            let segments = work.index(place, &missing)?;
-            if segments.is_empty() {
+            let index = Mutex::new((&mut self.index, &mut self.added));
+            let found = work.index(place, &missing, &|segment| {
+                let mut index = unpoisoned(&index);
+                // Documents that another process has added meanwhile are found by the next attempt.
+                if index.0.add(&segment).map_err(unusable_index)? {
+                    *index.1 += segment.documents.len();
+                }
+                Ok(())
+            })?;
+            if found == 0 {
                 // The view is not stored: another search may find them readable.
                 (self.session.world.narrate)(&format!(
                     "warning: not searched, as they cannot be read here: {}",
                     count(missing.len(), "document")
                 ));
                 return Ok(view);
-            }
-            for segment in &segments {
-                // Documents that another process has added meanwhile are found by the next attempt.
-                if self.index.add(segment).map_err(unusable_index)? {
-                    self.added += segment.documents.len();
-                }
             }
         }
         Err(keeps_changing())
@@ -292,6 +316,11 @@ pub(super) fn keeps_changing() -> Error {
     Error::new(Code::Locked, "other processes keep changing the index").unchanged()
 }
 
+/// Returns the key of the view of a scope.
+fn view_key(scope: &ScopeRow) -> IndexKey {
+    key_of(&format!("{} {:?}", scope.scope, view_state(scope)))
+}
+
 /// Returns all that the documents of a scope depend on, but its name.
 fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
     let totals = &scope.totals;
@@ -315,15 +344,19 @@ pub(super) fn digest(parts: &[&[u8]]) -> IndexKey {
     key
 }
 
+/// Returns the number of threads for some tasks.
+fn threads_for(tasks: usize) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.min(MAX_THREADS).min(tasks.div_ceil(8)).max(1)
+}
+
 /// Runs a worker on all processors, each with a handle of its own on the repository.
 pub(super) fn on_processors(
     place: &Reading,
     tasks: usize,
     worker: impl Fn(&Reading) -> Result<()> + Sync,
 ) -> Result<()> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = processors.min(MAX_THREADS).min(tasks.div_ceil(8)).max(1);
-    let places: Vec<Reading> = (1..threads).map(|_| place.clone()).collect();
+    let places: Vec<Reading> = (1..threads_for(tasks)).map(|_| place.clone()).collect();
     let worker = &worker;
     std::thread::scope(|scope| {
         let start = |place: Reading| scope.spawn(move || worker(&place));
@@ -343,53 +376,64 @@ struct Indexing<'a> {
     meter: FileMeter,
 }
 
+/// Writes a segment.
+type Write<'a> = dyn Fn(NewSegment) -> Result<()> + Sync + 'a;
+
 impl Indexing<'_> {
-    /// Indexes documents, but those that cannot be read; each thread makes segments of its own.
-    fn index(&self, place: &Reading, documents: &[&Document]) -> Result<Vec<NewSegment>> {
+    /// Indexes documents, but those that cannot be read; each thread makes segments of its own, which are written as soon
+    /// as they are large. Returns the number of documents that were read.
+    fn index(&self, place: &Reading, documents: &[&Document], write: &Write<'_>) -> Result<usize> {
         let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::new());
-        on_processors(place, documents.len(), |place| self.work(place, documents, &next, &done))?;
-        Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let read = AtomicUsize::new(0);
+        let most_bytes = MAX_SEGMENT_BYTES / threads_for(documents.len());
+        on_processors(place, documents.len(), |place| {
+            let mut making = Making::default();
+            let library = place.library();
+            loop {
+                self.world.interrupt.check()?;
+                let Some(document) = documents.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
+                if self.add(document, &library, &mut making)? {
+                    read.fetch_add(1, Ordering::Relaxed);
+                }
+                if making.bytes > most_bytes {
+                    write(std::mem::take(&mut making).finish())?;
+                }
+            }
+            if making.documents.is_empty() { Ok(()) } else { write(making.finish()) }
+        })?;
+        Ok(read.into_inner())
     }
 
-    fn work(
-        &self,
-        place: &Reading,
-        documents: &[&Document],
-        next: &AtomicUsize,
-        done: &Mutex<Vec<NewSegment>>,
-    ) -> Result<()> {
-        let library = place.library();
-        let (mut segment, mut stored, mut bytes) = (Segment::default(), Vec::new(), 0);
-        let finish = |segment: Segment, documents: Vec<(IndexKey, Vec<u8>)>| {
-            let words = segment.into_words();
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push(NewSegment { documents, words });
+    /// Adds a document to a segment; returns `false` if it cannot be read.
+    fn add(&self, document: &Document, library: &Library<'_>, making: &mut Making) -> Result<bool> {
+        let text = match document.text(library, self.reader) {
+            Err(error) if error.code() != Code::Interrupted => return Ok(false),
+            read => read?,
         };
-        loop {
-            self.world.interrupt.check()?;
-            let Some(document) = documents.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                break;
-            };
-            let text = match document.text(&library, self.reader) {
-                Err(error) if error.code() != Code::Interrupted => continue,
-                read => read?,
-            };
-            let passages = segment.add(&document.path.to_string(), &text);
-            let indexed = StoredDocument::new((*document).clone(), &passages, &text);
-            let json = serde_json::to_vec(&indexed)
-                .or_code(Code::Io, || "cannot write a document of the index")?;
-            stored.push((document.key(self.reader)?, json));
-            bytes += text.len();
-            self.meter.count();
-            if bytes > MAX_SEGMENT_BYTES {
-                finish(std::mem::take(&mut segment), std::mem::take(&mut stored));
-                bytes = 0;
-            }
-        }
-        if !stored.is_empty() {
-            finish(segment, stored);
-        }
-        Ok(())
+        let passages = making.segment.add(&document.path.to_string(), &text);
+        let indexed = StoredDocument::new(document.clone(), &passages, &text);
+        let json = serde_json::to_vec(&indexed)
+            .or_code(Code::Io, || "cannot write a document of the index")?;
+        making.documents.push((document.key(self.reader)?, json));
+        making.bytes += text.len();
+        self.meter.count();
+        Ok(true)
+    }
+}
+
+/// A segment while it is made.
+#[derive(Default)]
+struct Making {
+    segment: Segment,
+    documents: Vec<(IndexKey, Vec<u8>)>,
+    /// The size of their texts, in bytes.
+    bytes: usize,
+}
+
+impl Making {
+    fn finish(self) -> NewSegment {
+        NewSegment { documents: self.documents, words: self.segment.into_words() }
     }
 }

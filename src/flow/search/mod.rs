@@ -1,21 +1,26 @@
 //! `search`: the passages of mapped files that a query is about.
 //!
 //! The index is made by the first search, and kept up to date by each one and by `map`: mapping alone costs no more
-//! than before for those who never search. A search maps what it needs in the cache, and records nothing.
+//! than before for those who never search. A search maps what it needs in the cache, and records nothing. In a large
+//! repository a process in the background does that, and a search that does not wait for it is answered in part.
 
+mod above;
 mod candidates;
 pub mod context;
 pub(super) mod documents;
 pub(in crate::flow) mod file_ranks;
+mod first_question;
 mod history;
 mod hits;
 mod indexing;
 pub(super) mod known_documents;
 pub(in crate::flow) mod packer;
 mod packing;
+mod partly;
 mod raising;
 pub(in crate::flow) mod scope_matches;
 mod section_names;
+mod uncommitted_files;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,8 +35,11 @@ use crate::search::query::{Query, Syntax};
 use crate::store::Session;
 use crate::store::cache::search_index::SearchIndex;
 
+use first_question::Partial;
+pub use first_question::build;
 use indexing::IndexKept;
 pub use indexing::keep_up_to_date;
+use partly::Wanted;
 
 /// The passages to find.
 #[derive(Clone, Debug)]
@@ -59,6 +67,8 @@ pub struct SearchedFiles {
     pub data_type: Option<String>,
     /// Only those that match one of these globs; all if there is none.
     pub globs: Vec<String>,
+    /// Whether files of HEAD that differ in the working tree are searched as they are there, with its new files.
+    pub shows_uncommitted: bool,
 }
 
 /// Where passages are searched.
@@ -121,6 +131,8 @@ pub struct Hit {
     /// The page of the scope that has the line; null if it has none.
     #[schemars(with = "Option<String>")]
     pub page_id: Option<PageId>,
+    /// Whether the file is not committed as it is: it is shown as in the working tree.
+    pub uncommitted: bool,
     /// The tokens of the passage.
     pub tokens: usize,
     /// The line that matches best, and the next ones.
@@ -144,6 +156,10 @@ pub struct SearchReport {
     pub stale: bool,
     /// The scopes of these files.
     pub stale_scopes: Vec<String>,
+    /// Whether only the files whose paths and lines match best by `git grep` were searched: the index is not there yet.
+    pub partial: bool,
+    /// Whether the index is being built: the same question again will be complete.
+    pub building: bool,
     /// Why there is nothing to search; null if there is.
     pub nothing: Option<NoPages>,
 }
@@ -175,7 +191,7 @@ fn search_once(
     kept: IndexKept,
 ) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
-    let searched = candidates::open(session, &request.files, kept)?;
+    let searched = candidates::open(session, &request.files, kept, Wanted::Question(&query))?;
     let (ranked, total) = searched.rank(&query, request.limit)?;
     let best = ranked.iter().take(request.limit);
     let hits: Vec<Hit> =
@@ -188,6 +204,8 @@ fn search_once(
         indexed: searched.indexed,
         stale: !searched.stale_scopes.is_empty(),
         stale_scopes: searched.stale_scopes,
+        partial: searched.partial.is_some(),
+        building: searched.partial == Some(Partial::Building),
         nothing: searched.nothing,
     })
 }

@@ -272,6 +272,7 @@ fn part(searched: &Searched<'_>, place: Place, run: &[&Chosen]) -> Result<Option
         end: range.end,
         tokens: 0,
         score: scores.max_by(f64::total_cmp),
+        uncommitted: searched.above.is_uncommitted(candidate.id),
         from: run.iter().map(|it| it.from).min().unwrap_or(first.from),
         fragment_id: None,
         tier: None,
@@ -287,7 +288,8 @@ fn source(part: &ContextPart) -> String {
         (None, None) => String::new(),
     };
     let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
-    format!("{path}{place}{section}")
+    let state = if part.uncommitted { " (uncommitted)" } else { "" };
+    format!("{path}{place}{section}{state}")
 }
 
 /// Leaves the licence at the beginning of a text out of a passage. Returns `false` if nothing is left of it.

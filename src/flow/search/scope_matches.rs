@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::partly::Wanted;
 use super::{SearchedFiles, SearchedOrigin, candidates, indexing};
 use crate::git::Oid;
 use crate::model::{RepoPath, Result};
@@ -38,8 +39,9 @@ pub(in crate::flow) fn of_scope(
         ..SearchedFiles::default()
     };
     indexing::again_if_unusable(session, |kept| {
-        let searched = candidates::open(session, &files, kept)?;
-        let (ranked, _) = searched.rank(&Query::parse(question, Syntax::Data), most)?;
+        let query = Query::parse(question, Syntax::Data);
+        let searched = candidates::open(session, &files, kept, Wanted::Question(&query))?;
+        let (ranked, _) = searched.rank(&query, most)?;
         let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
         let mut found = Vec::new();
         for it in ranked.iter().take(most) {

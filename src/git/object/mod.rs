@@ -13,6 +13,7 @@ pub mod sign;
 pub mod tag;
 pub mod transfer;
 pub(crate) mod tree;
+pub mod word_matches;
 
 use std::borrow::Cow;
 use std::fmt;

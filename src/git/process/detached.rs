@@ -9,6 +9,14 @@ use crate::model::{Error, Result, World};
 
 use super::end;
 
+/// How far the priority of a process in the background is lowered, of 19 steps.
+const PRIORITY_STEPS: i32 = 15;
+
+/// Lets this process wait for others that want the processors. Where the system refuses that, it does not.
+pub fn give_way() {
+    rustix::process::nice(PRIORITY_STEPS).ok();
+}
+
 /// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes
 /// to `log`. Ctrl-C in the terminal of the caller does not reach it.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]

@@ -69,7 +69,7 @@ impl SearchIndex {
     /// written stays.
     pub fn open(session: &Session) -> Result<SearchIndex, Unusable> {
         let open = if session.is_dry() { Database::rehearse } else { Database::open };
-        let database = open(&place_of(session), SCHEMA, &Waiter::of(session))?;
+        let database = open(&SearchIndex::place(session), SCHEMA, &Waiter::of(session))?;
         Ok(SearchIndex { database })
     }
 
@@ -78,13 +78,21 @@ impl SearchIndex {
         if session.is_dry() {
             return SearchIndex::in_memory();
         }
-        let database = Database::recreate(&place_of(session), SCHEMA, &Waiter::of(session))?;
+        let database =
+            Database::recreate(&SearchIndex::place(session), SCHEMA, &Waiter::of(session))?;
         Ok(SearchIndex { database })
     }
 
     /// Returns `true` if there is an index. Looking for one does not create it.
     pub fn exists(session: &Session) -> bool {
-        place_of(session).exists()
+        SearchIndex::place(session).exists()
+    }
+
+    /// Returns the path of the index.
+    pub fn place(session: &Session) -> PathBuf {
+        let hub = session.membership.as_ref().map(|member| member.hub.as_path());
+        let file = format!("colony/cache/search-{SCHEMA_VERSION}.db");
+        hub.unwrap_or_else(|| session.repo.common_dir()).join(file)
     }
 
     /// Opens an index for this run only.
@@ -187,6 +195,19 @@ impl SearchIndex {
         })
     }
 
+    /// Returns `true` if it has a view.
+    pub fn has_view(&self, key: IndexKey) -> Result<bool, Unusable> {
+        let sql = "SELECT 1 FROM views WHERE key = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        Ok(statement.exists([key.as_slice()])?)
+    }
+
+    /// Returns the number that the next document has.
+    pub fn next_id(&self) -> Result<u32, Unusable> {
+        let sql = "SELECT coalesce(max(id), -1) + 1 FROM documents";
+        Ok(self.database.reader().query_row(sql, [], |row| row.get(0))?)
+    }
+
     /// Returns `true` if the index has far more documents than a search uses.
     pub fn is_overgrown(&self, used: usize) -> Result<bool, Unusable> {
         let sql = "SELECT count(*) FROM documents";
@@ -215,12 +236,6 @@ fn digest(value: &[u8]) -> [u8; DIGEST] {
     let mut digest = [0; DIGEST];
     blake3::Hasher::new().update(value).finalize_xof().fill(&mut digest);
     digest
-}
-
-fn place_of(session: &Session) -> PathBuf {
-    let hub = session.membership.as_ref().map(|member| member.hub.as_path());
-    let file = format!("colony/cache/search-{SCHEMA_VERSION}.db");
-    hub.unwrap_or_else(|| session.repo.common_dir()).join(file)
 }
 
 #[cfg(test)]

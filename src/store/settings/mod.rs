@@ -99,6 +99,8 @@ pub struct Settings {
     pub map: MapSettings,
     /// The maximum size of a file of the knowledge base.
     pub ingest_max_bytes: u64,
+    /// How long a question waits for the index of a large repository; `None` means until it is there.
+    pub first_answer_time: Option<Duration>,
     /// The bounds of the MCP server.
     pub mcp: McpSettings,
     /// Whether hooks of agents and watches make automatic checkpoints.
@@ -194,6 +196,7 @@ impl Settings {
         Ok(Settings {
             agent: Some(agent).filter(|agent| !agent.is_empty()),
             timeout: seconds("colony.timeout")?,
+            first_answer_time: seconds("colony.firstAnswerTime")?,
             max_new_file_size_bytes: number("colony.maxNewFileSize")?,
             max_new_files: number("colony.maxNewFiles")?,
             keep_days: number("colony.keepDays")?,

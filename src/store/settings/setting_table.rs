@@ -236,6 +236,15 @@ pub const TABLE: &[Setting] = &[
         help: "whether clones sign commits and tags as their checkout does",
     },
     Setting {
+        key: "colony.firstAnswerTime",
+        variable: "COLONY_FIRST_ANSWER_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "5",
+        help: "seconds that a question waits for the index of a large repository; empty means until it is there",
+    },
+    Setting {
         key: "colony.lineTime",
         variable: "COLONY_LINE_TIME",
         flag: None,

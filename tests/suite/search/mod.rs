@@ -1,10 +1,12 @@
 //! `search` and `context`: what is found, in which order, within how many tokens, and what the index may not change.
 
 mod contexts;
+mod first_questions;
 mod histories;
 mod index;
 mod known_documents;
 mod searches;
+mod uncommitted;
 
 use serde_json::Value;
 

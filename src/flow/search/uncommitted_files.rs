@@ -1,0 +1,138 @@
+//! Files of the working tree that are not as HEAD has them: a question finds them as they are.
+//!
+//! A new file is found if a row of the map would have it once it is committed, and its name does not say that it holds a
+//! secret.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::above::{Collecting, FileState};
+use super::documents::{Document, DocumentKind};
+use super::partly::{self, text_of};
+use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::uncommitted::WorktreeLook;
+use crate::git::attributes::ignore_lists::IgnoreLists;
+use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, read_below};
+use crate::map::resolved::ResolvedRow;
+use crate::model::text::count;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+/// The most files that are read for a question.
+const MAX_FILES: usize = 500;
+
+/// The largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The most bytes that are read.
+const MAX_BYTES: usize = 4 << 20;
+
+/// The files.
+#[derive(Default)]
+pub(super) struct UncommittedFiles {
+    /// The paths whose committed files are not shown.
+    pub(super) replaced: BTreeSet<RepoPath>,
+    /// The texts of the files that are, by path.
+    files: BTreeMap<RepoPath, Vec<u8>>,
+    left_out: usize,
+}
+
+impl UncommittedFiles {
+    /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
+    pub(super) fn read(
+        session: &Session,
+        takes: impl Fn(&String) -> bool,
+    ) -> Result<UncommittedFiles> {
+        let mut found = UncommittedFiles::default();
+        let look = WorktreeLook::of(session)?;
+        let mut changed = look.files().filter(|path| !is_named_as_secret(path)).peekable();
+        if changed.peek().is_none() {
+            return Ok(found);
+        }
+        let mut rows = partly::rows_of_head(session)?;
+        rows.retain(|row| takes(&row.scope_id));
+        let mut selecting = Selecting { session, rules: BTreeMap::new() };
+        let mut bytes = 0;
+        for path in changed {
+            session.world.interrupt.check()?;
+            if found.files.len() >= MAX_FILES || bytes >= MAX_BYTES {
+                found.left_out += 1;
+                continue;
+            }
+            let interrupt = &session.world.interrupt;
+            let read = match read_below(interrupt, session.repo.workdir(), path, MAX_FILE_BYTES) {
+                Err(Fault::Interrupted(error)) => return Err(error),
+                Err(Fault::TooLarge(_) | Fault::Unreadable(_)) => {
+                    found.left_out += 1;
+                    continue;
+                }
+                // It is gone, or something else than a file is there now.
+                Err(Fault::Link | Fault::NoPlainFile) => None,
+                Ok(read) => read,
+            };
+            found.replaced.insert(path.clone());
+            if let Some(read) = read
+                && rows.iter().any(|row| selecting.takes(row, path))
+            {
+                bytes += read.len();
+                found.files.insert(path.clone(), read);
+            }
+        }
+        if found.left_out > 0 {
+            (session.world.narrate)(&format!(
+                "note: not searched, as they are too many or too large: {}",
+                count(found.left_out, "uncommitted file")
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Adds them to the documents of an answer.
+    pub(super) fn add_to(self, session: &Session, collecting: &mut Collecting) {
+        // It is never read: the text is here.
+        let blob = session.repo.empty_tree();
+        for (path, bytes) in self.files {
+            if let Some((encoding, text)) = text_of(&bytes) {
+                let document = Document { path, blob, kind: DocumentKind::Text(encoding) };
+                collecting.add(document, text, FileState::Uncommitted);
+            }
+        }
+    }
+}
+
+/// Decides which files rows have, by the ignore files of the working tree.
+struct Selecting<'a> {
+    session: &'a Session,
+    /// The ignore files of each directory.
+    rules: BTreeMap<(RepoPath, &'static str), Vec<u8>>,
+}
+
+impl Selecting<'_> {
+    fn takes(&mut self, row: &ResolvedRow, path: &RepoPath) -> bool {
+        let selection = &row.selection;
+        let below = path.below(&selection.start_dir);
+        if !below.is_some_and(|below| selection.takes(&RepoPath::new(below))) {
+            return false;
+        }
+        let mut lists = IgnoreLists::default();
+        for directory in std::iter::once(RepoPath::new("")).chain(path.ancestors()) {
+            let directory = &directory;
+            if !directory.as_bytes().is_empty() && lists.ignores(directory, true) {
+                return false;
+            }
+            if selection.gitignore {
+                lists.push(directory, self.rules(directory, ".gitignore"));
+            }
+            lists.push(directory, self.rules(directory, ".colonyignore"));
+        }
+        !lists.ignores(path, false)
+    }
+
+    fn rules(&mut self, directory: &RepoPath, name: &'static str) -> &[u8] {
+        let (world, workdir) = (&self.session.world, self.session.repo.workdir());
+        self.rules.entry((directory.clone(), name)).or_insert_with(|| {
+            let path = directory.join(&RepoPath::from(name));
+            let read = read_below(&world.interrupt, workdir, &path, MAX_RULES_BYTES);
+            read.ok().flatten().unwrap_or_default()
+        })
+    }
+}
