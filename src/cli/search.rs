@@ -28,7 +28,7 @@ pub(super) const MAPPED_WORKTREE: Takes =
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Words, or a phrase in quotation marks
-    #[arg(required_unless_present = "build")]
+    #[arg(required = true)]
     query: Vec<String>,
     /// At most N passages
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Read the query as an expression: '+word' and '"a phrase"' are required, '-word' excludes
     #[arg(long)]
     raw: bool,
-    /// Build the index, and answer nothing: a first question starts this
+    /// Build the index that a query needs, and answer nothing: a first question starts this
     #[arg(long, hide = true)]
     build: bool,
 }

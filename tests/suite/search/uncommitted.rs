@@ -125,9 +125,13 @@ proptest! {
     ) {
         let sandbox = Sandbox::new();
         sandbox.write("kept.rs", "fn quiescence() {}\n");
-        before.iter().for_each(|change| make(&sandbox, change));
+        for change in &before {
+            make(&sandbox, change);
+        }
         map(&sandbox);
-        after.iter().for_each(|change| make(&sandbox, change));
+        for change in &after {
+            make(&sandbox, change);
+        }
         if staged {
             sandbox.git(&["add", "-A"]);
         }
