@@ -24,7 +24,8 @@ pub(super) const MAPPED_WORKTREE: Takes =
 /// Passages of about 30 lines are ranked by the words of the query that they, their file and its path contain; a rare
 /// word counts more than a frequent one, and a definition or heading more than a use. Names are found by their parts:
 /// 'merge base' finds 'mergeBase'. The query is data: no character has a meaning, but a phrase in quotation
-/// marks is preferred. Files that are not mapped, or have changed, are mapped for it; nothing is recorded.
+/// marks is preferred. Files that are not mapped, or have changed, are mapped for it; nothing is recorded. Uncommitted
+/// files are found as they are. In a large repository the first answer may be partial: the index is built in the background.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Words, or a phrase in quotation marks
@@ -58,7 +59,7 @@ pub(super) struct FilesArgs {
     /// Only files that match GLOB; may be repeated
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
-    /// Search the files of the working tree, which 'map --worktree' has mapped
+    /// Search the working tree as 'map --worktree' has mapped it
     #[arg(long)]
     worktree: bool,
     /// First map what has changed, as 'git colony map' does

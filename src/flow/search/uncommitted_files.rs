@@ -27,6 +27,9 @@ use crate::search::view::View;
 use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 
+/// A larger working tree is not scanned: that would take longer than the answer.
+const MAX_TRACKED: usize = 20_000;
+
 /// The most files that are read for a question.
 const MAX_FILES: usize = 500;
 
@@ -66,11 +69,16 @@ pub(super) fn of_question(
     let are_asked_for =
         files.shows_uncommitted && files.work == Work::Committed && files.has_pages();
     let scopes: BTreeSet<&String> = of_head.iter().flatten().collect();
-    if are_asked_for && (partial.is_some() || !scopes.is_empty()) {
-        let takes = |scope: &String| partial.is_some() || scopes.contains(scope);
-        return UncommittedFiles::read(session, takes);
+    if !are_asked_for || (partial.is_none() && scopes.is_empty()) {
+        return Ok(UncommittedFiles::default());
     }
-    Ok(UncommittedFiles::default())
+    if partial.is_none() && session.repo.tracked_count(&session.world) > MAX_TRACKED {
+        (session.world.narrate)(
+            "note: uncommitted files are not searched, as the working tree has more than 20,000 files",
+        );
+        return Ok(UncommittedFiles::default());
+    }
+    UncommittedFiles::read(session, |scope| partial.is_some() || scopes.contains(scope))
 }
 
 /// Puts documents above the index, in the place of committed files of some views with the same paths.

@@ -30,7 +30,7 @@ fn unmapped() -> (Sandbox, View) {
 }
 
 /// Asks until the answer is whole.
-fn whole(view: &View, args: &[&str]) -> Value {
+pub(super) fn whole(view: &View, args: &[&str]) -> Value {
     let mut told = Value::Null;
     eventually("the index is built", || {
         told = view.json_apart(args);

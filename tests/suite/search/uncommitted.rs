@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, View};
 
+use super::first_questions::whole;
 use super::{map, mapped, output, paths};
 
 fn found(view: &View, word: &str) -> BTreeSet<String> {
@@ -78,6 +79,8 @@ fn a_partial_answer_has_uncommitted_files_too() {
     let hasty = sandbox.with("COLONY_FIRST_ANSWER_TIME", "0");
     let told = hasty.json_apart(&["search", "quiescence"]);
     assert_eq!((&told["partial"], paths(&told, "hits")), (&true.into(), vec!["src/new.rs".into()]));
+    let told = whole(&hasty, &["search", "quiescence"]);
+    assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
 }
 
 /// A change of the working tree.
