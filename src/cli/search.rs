@@ -24,11 +24,12 @@ pub(super) const MAPPED_WORKTREE: Takes =
 /// Passages of about 30 lines are ranked by the words of the query that they, their file and its path contain; a rare
 /// word counts more than a frequent one, and a definition or heading more than a use. Names are found by their parts:
 /// 'merge base' finds 'mergeBase'. The query is data: no character has a meaning, but a phrase in quotation
-/// marks is preferred. Files that are not mapped, or have changed, are mapped for it; nothing is recorded.
+/// marks is preferred. Files that are not mapped, or have changed, are mapped for it; nothing is recorded. Uncommitted
+/// files are found as they are. In a large repository the first answer may be partial: the index is built in the background.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Words, or a phrase in quotation marks
-    #[arg(required_unless_present = "build")]
+    #[arg(required = true)]
     query: Vec<String>,
     /// At most N passages
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -38,7 +39,7 @@ pub(super) struct Args {
     /// Read the query as an expression: '+word' and '"a phrase"' are required, '-word' excludes
     #[arg(long)]
     raw: bool,
-    /// Build the index, and answer nothing: a first question starts this
+    /// Build the index that a query needs, and answer nothing: a first question starts this
     #[arg(long, hide = true)]
     build: bool,
 }
@@ -58,7 +59,7 @@ pub(super) struct FilesArgs {
     /// Only files that match GLOB; may be repeated
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
-    /// Search the files of the working tree, which 'map --worktree' has mapped
+    /// Search the working tree as 'map --worktree' has mapped it
     #[arg(long)]
     worktree: bool,
     /// First map what has changed, as 'git colony map' does

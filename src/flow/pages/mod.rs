@@ -195,7 +195,8 @@ pub(super) fn bring_up_to_date(
     session: &Session,
     scope: Option<&str>,
     work: Work,
-    (opened, nothing): (Opened, Option<NoPages>),
+    opened: Opened,
+    nothing: Option<NoPages>,
 ) -> Result<(Opened, Option<NoPages>)> {
     if work != Work::Committed {
         return Ok((opened, nothing));

@@ -8,20 +8,19 @@ use super::SearchedFiles;
 use super::above::{Above, Collecting};
 use super::documents::StoredDocument;
 use super::first_question::{self, Asked, Partial};
-use super::history::documents;
 use super::indexing::{IndexKept, Indexer, literature};
 use super::known_documents::{self, KnownDocuments};
 use super::partly::{self, Wanted};
 use super::raising::HistoryOfScopes;
-use super::uncommitted_files::UncommittedFiles;
+use super::uncommitted_files;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{Freshness, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::{Work, unusable};
+use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::{IndexedPassage, WHOLE_PATH_MARK, WordBytes};
+use crate::search::postings::{IndexedPassage, WordBytes};
 use crate::search::query::{self, Query};
 use crate::search::ranked::{Best, Ranked};
 use crate::search::ranking::{self, Tuning};
@@ -96,12 +95,7 @@ pub(super) fn open<'a>(
     kept: IndexKept,
     wanted: Wanted<'_>,
 ) -> Result<Searched<'a>> {
-    let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs)).transpose().map_err(
-        |fault| {
-            let glob = files.globs.get(fault.index).map(String::as_str).unwrap_or_default();
-            Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
-        },
-    )?;
+    let globs = globs_of(files)?;
     let mut indexer = match kept {
         IndexKept::OnDisk => Indexer::open(session)?,
         IndexKept::InMemory => Indexer::in_memory(session)?,
@@ -123,8 +117,8 @@ pub(super) fn open<'a>(
         indexer = Indexer::recreate(session)?;
         views = views_of(&mut indexer, &opened, known.as_ref())?;
     }
-    let of_head = scopes_of_head(session, &opened)?;
-    let uncommitted = uncommitted_files(session, files, &of_head, partial)?;
+    let of_head = uncommitted_files::scopes_of_head(session, &opened)?;
+    let uncommitted = uncommitted_files::of_question(session, files, &of_head, partial)?;
     let collecting = match partial {
         Some(_) => partly::collect(session, wanted, globs.as_ref(), &uncommitted.replaced)?,
         None => Collecting::default(),
@@ -133,7 +127,7 @@ pub(super) fn open<'a>(
         .iter()
         .zip(views.iter_mut())
         .filter_map(|(scope, view)| scope.as_ref().map(|_| view));
-    let above = put_above(&indexer, collecting, uncommitted, of_head)?;
+    let above = uncommitted_files::put_above(&indexer, collecting, uncommitted, of_head)?;
     views.push(Rc::new(above.view()));
     let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
     let others = known.as_ref().map(|_| None).into_iter().chain([None]);
@@ -160,51 +154,12 @@ pub(super) fn open<'a>(
     })
 }
 
-/// Returns for each scope its name if it has files of HEAD of this repository.
-fn scopes_of_head(session: &Session, opened: &Opened) -> Result<Vec<Option<String>>> {
-    let head = session.repo.head()?.commit().map(|commit| commit.to_string());
-    let is_of_head = |it: &&ScopeRow| {
-        it.place.is_none() && head.as_ref().is_some_and(|head| it.revision == *head)
-    };
-    let name = |it: &ScopeRow| Some(it).filter(is_of_head).map(|it| it.scope.clone());
-    Ok(opened.scopes.iter().map(name).collect())
-}
-
-/// Reads the files of the working tree that differ from HEAD, if a question is about files of HEAD.
-fn uncommitted_files(
-    session: &Session,
-    files: &SearchedFiles,
-    of_head: &[Option<String>],
-    partial: Option<Partial>,
-) -> Result<UncommittedFiles> {
-    let are_asked_for =
-        files.shows_uncommitted && files.work == Work::Committed && files.has_pages();
-    let scopes: BTreeSet<&String> = of_head.iter().flatten().collect();
-    if are_asked_for && (partial.is_some() || !scopes.is_empty()) {
-        let takes = |scope: &String| partial.is_some() || scopes.contains(scope);
-        return UncommittedFiles::read(session, takes);
-    }
-    Ok(UncommittedFiles::default())
-}
-
-/// Puts documents above the index, in the place of committed files of some views with the same paths.
-fn put_above<'v>(
-    indexer: &Indexer<'_>,
-    mut collecting: Collecting,
-    uncommitted: UncommittedFiles,
-    views: impl Iterator<Item = &'v mut Rc<View>>,
-) -> Result<Above> {
-    let mut ids = BTreeSet::new();
-    for path in &uncommitted.replaced {
-        ids.extend(documents(&indexer.places(&format!("{WHOLE_PATH_MARK}{path}"))?));
-    }
-    for view in views {
-        if ids.iter().any(|id| view.position(*id).is_some()) {
-            Rc::make_mut(view).remove(&ids);
-        }
-    }
-    uncommitted.add_to(indexer.session, &mut collecting);
-    Ok(collecting.above(indexer.next_id()?))
+fn globs_of(files: &SearchedFiles) -> Result<Option<Globs>> {
+    let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs)).transpose();
+    globs.map_err(|fault| {
+        let glob = files.globs.get(fault.index).map(String::as_str).unwrap_or_default();
+        Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
+    })
 }
 
 /// Returns the view of each scope, and that of the knowledge base.

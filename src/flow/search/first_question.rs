@@ -3,7 +3,7 @@
 //!
 //! The process maps and indexes into the caches, as a question does itself in a small repository. It holds a lock of its
 //! own, for which nothing waits but questions, and these for a limited time. If it is killed, the next question begins
-//! again, with what is in the caches.
+//! again, with the content of the caches.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,25 +60,35 @@ pub(super) fn open(
     indexer: &Indexer<'_>,
 ) -> Result<Asked> {
     let scope = files.scope.as_deref();
-    let mut first = pages::open_wanted(session, scope, files.work)?;
-    if lacks_most(session, files, indexer, &first)? {
-        if let Some(partial) = wait(session)? {
-            let (mut opened, _) = first;
-            opened.scopes.clear();
-            return Ok(Asked { opened, nothing: None, partial: Some(partial) });
-        }
-        first = pages::open_wanted(session, scope, files.work)?;
+    let (mut opened, nothing) = pages::open_wanted(session, scope, files.work)?;
+    if !lacks_most(session, files, indexer, &opened, nothing)? {
+        return Asked::whole(session, files, opened, nothing);
     }
-    let (opened, nothing) = pages::bring_up_to_date(session, scope, files.work, first)?;
-    Ok(Asked { opened, nothing, partial: None })
+    if let Some(partial) = wait(session)? {
+        opened.scopes.clear();
+        return Ok(Asked { opened, nothing: None, partial: Some(partial) });
+    }
+    open_whole(session, files)
 }
 
 /// Does the same at once, however long it takes.
 pub(super) fn open_whole(session: &Session, files: &SearchedFiles) -> Result<Asked> {
-    let scope = files.scope.as_deref();
-    let first = pages::open_wanted(session, scope, files.work)?;
-    let (opened, nothing) = pages::bring_up_to_date(session, scope, files.work, first)?;
-    Ok(Asked { opened, nothing, partial: None })
+    let (opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
+    Asked::whole(session, files, opened, nothing)
+}
+
+impl Asked {
+    fn whole(
+        session: &Session,
+        files: &SearchedFiles,
+        opened: Opened,
+        nothing: Option<NoPages>,
+    ) -> Result<Asked> {
+        let scope = files.scope.as_deref();
+        let (opened, nothing) =
+            pages::bring_up_to_date(session, scope, files.work, opened, nothing)?;
+        Ok(Asked { opened, nothing, partial: None })
+    }
 }
 
 /// Takes the lock of the process that builds the index; `None` if another one has it.
@@ -96,7 +106,8 @@ fn lacks_most(
     session: &Session,
     files: &SearchedFiles,
     indexer: &Indexer<'_>,
-    (opened, nothing): &(Opened, Option<NoPages>),
+    opened: &Opened,
+    nothing: Option<NoPages>,
 ) -> Result<bool> {
     let Some(limit) = session.settings.first_answer_time else {
         return Ok(false);
@@ -193,7 +204,7 @@ fn can_keep(session: &Session) -> bool {
 /// Starts a process that builds the index.
 fn start(session: &Session) -> Result<()> {
     let mut args: Vec<OsString> = vec!["-C".into(), session.repo.workdir().into()];
-    args.extend(["--quiet", "search", "--build"].map(OsString::from));
+    args.extend(["--quiet", "search", "--build", "HEAD"].map(OsString::from));
     detached::start(&session.world, &args, None)
 }
 

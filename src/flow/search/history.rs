@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::indexing::{
-    Indexer, MAX_ATTEMPTS, keeps_changing, key_of, on_processors, unusable_index,
-};
+use super::indexing::{Indexer, MAX_ATTEMPTS, keeps_changing, key_of, unusable_index};
+use super::segments::on_processors;
 use crate::flow::map::mapping::Reading;
 use crate::git::Oid;
 use crate::model::interrupt::unpoisoned;

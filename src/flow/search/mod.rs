@@ -20,6 +20,7 @@ mod partly;
 mod raising;
 pub(in crate::flow) mod scope_matches;
 mod section_names;
+mod segments;
 mod uncommitted_files;
 
 use schemars::JsonSchema;

@@ -42,7 +42,7 @@ const MATCH_LIMITS: MatchLimits =
 /// How much more a word counts in a path than in lines.
 const PATH: f64 = 1.5;
 
-/// What is wanted of the files.
+/// The files that an answer needs.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted<'a> {
     /// What a question is about.

@@ -4,18 +4,31 @@
 //! secret.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use super::above::{Collecting, FileState};
+use super::SearchedFiles;
+use super::above::{Above, Collecting, FileState};
 use super::documents::{Document, DocumentKind};
+use super::first_question::Partial;
+use super::history::documents;
+use super::indexing::Indexer;
 use super::partly::{self, text_of};
 use crate::design::checkpoint::secrets::is_named_as_secret;
 use crate::design::uncommitted::WorktreeLook;
+use crate::flow::pages::Opened;
 use crate::git::attributes::ignore_lists::IgnoreLists;
 use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, read_below};
 use crate::map::resolved::ResolvedRow;
 use crate::model::text::count;
 use crate::model::{RepoPath, Result};
+use crate::page::listing::Work;
+use crate::search::postings::WHOLE_PATH_MARK;
+use crate::search::view::View;
 use crate::store::Session;
+use crate::store::cache::page_table::ScopeRow;
+
+/// A larger working tree is not scanned: that would take longer than the answer.
+const MAX_TRACKED: usize = 20_000;
 
 /// The most files that are read for a question.
 const MAX_FILES: usize = 500;
@@ -36,12 +49,61 @@ pub(super) struct UncommittedFiles {
     left_out: usize,
 }
 
+/// Returns for each scope its name if it has files of HEAD of this repository.
+pub(super) fn scopes_of_head(session: &Session, opened: &Opened) -> Result<Vec<Option<String>>> {
+    let head = session.repo.head()?.commit().map(|commit| commit.to_string());
+    let is_of_head = |it: &&ScopeRow| {
+        it.place.is_none() && head.as_ref().is_some_and(|head| it.revision == *head)
+    };
+    let name = |it: &ScopeRow| Some(it).filter(is_of_head).map(|it| it.scope.clone());
+    Ok(opened.scopes.iter().map(name).collect())
+}
+
+/// Reads the files of the working tree that differ from HEAD, if a question is about files of HEAD.
+pub(super) fn of_question(
+    session: &Session,
+    files: &SearchedFiles,
+    of_head: &[Option<String>],
+    partial: Option<Partial>,
+) -> Result<UncommittedFiles> {
+    let are_asked_for =
+        files.shows_uncommitted && files.work == Work::Committed && files.has_pages();
+    let scopes: BTreeSet<&String> = of_head.iter().flatten().collect();
+    if !are_asked_for || (partial.is_none() && scopes.is_empty()) {
+        return Ok(UncommittedFiles::default());
+    }
+    if partial.is_none() && session.repo.tracked_count(&session.world) > MAX_TRACKED {
+        (session.world.narrate)(
+            "note: uncommitted files are not searched, as the working tree has more than 20,000 files",
+        );
+        return Ok(UncommittedFiles::default());
+    }
+    UncommittedFiles::read(session, |scope| partial.is_some() || scopes.contains(scope))
+}
+
+/// Puts documents above the index, in the place of committed files of some views with the same paths.
+pub(super) fn put_above<'v>(
+    indexer: &Indexer<'_>,
+    mut collecting: Collecting,
+    uncommitted: UncommittedFiles,
+    views: impl Iterator<Item = &'v mut Rc<View>>,
+) -> Result<Above> {
+    let mut ids = BTreeSet::new();
+    for path in &uncommitted.replaced {
+        ids.extend(documents(&indexer.places(&format!("{WHOLE_PATH_MARK}{path}"))?));
+    }
+    for view in views {
+        if ids.iter().any(|id| view.position(*id).is_some()) {
+            Rc::make_mut(view).remove(&ids);
+        }
+    }
+    uncommitted.add_to(indexer.session, &mut collecting);
+    Ok(collecting.above(indexer.next_id()?))
+}
+
 impl UncommittedFiles {
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
-    pub(super) fn read(
-        session: &Session,
-        takes: impl Fn(&String) -> bool,
-    ) -> Result<UncommittedFiles> {
+    fn read(session: &Session, takes: impl Fn(&String) -> bool) -> Result<UncommittedFiles> {
         let mut found = UncommittedFiles::default();
         let look = WorktreeLook::of(session)?;
         let mut changed = look.files().filter(|path| !is_named_as_secret(path)).peekable();
@@ -87,7 +149,7 @@ impl UncommittedFiles {
     }
 
     /// Adds them to the documents of an answer.
-    pub(super) fn add_to(self, session: &Session, collecting: &mut Collecting) {
+    fn add_to(self, session: &Session, collecting: &mut Collecting) {
         // It is never read: the text is here.
         let blob = session.repo.empty_tree();
         for (path, bytes) in self.files {

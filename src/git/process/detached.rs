@@ -9,7 +9,7 @@ use crate::model::{Error, Result, World};
 
 use super::end;
 
-/// How far the priority of a process in the background is lowered, of 19 steps.
+/// The steps, of 19, by which a process in the background lowers its priority.
 const PRIORITY_STEPS: i32 = 15;
 
 /// Lets this process wait for others that want the processors. Where the system refuses that, it does not.

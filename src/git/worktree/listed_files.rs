@@ -9,9 +9,12 @@ use crate::git::attributes::ignore_stack::IgnoreFilesOf;
 use crate::model::{RepoPath, Result, World};
 
 use super::is_private;
-use super::safe_open::directories_below;
+use super::safe_open::{self, directories_below};
 use super::scan::UntrackedKind;
 use super::untracked::{self, is_repository};
+
+/// The length of the header of an index, which ends with the number of its entries.
+const HEADER_BYTES: u64 = 12;
 
 impl Repo {
     /// Lists these files, sorted by path. A tracked one may be gone from the disk.
@@ -54,6 +57,16 @@ impl Repo {
             }
         }
         Ok(all)
+    }
+
+    /// Returns the number of tracked files, as the header of the index has it, without reading them; 0 if it cannot be
+    /// read.
+    pub fn tracked_count(&self, world: &World) -> usize {
+        let path = RepoPath::from("index");
+        let read = safe_open::beginning(&world.interrupt, self.git_dir(), &path, HEADER_BYTES);
+        let header = read.ok().flatten().unwrap_or_default();
+        let count = header.last_chunk::<4>().filter(|_| header.len() as u64 == HEADER_BYTES);
+        count.map_or(0, |count| u32::from_be_bytes(*count) as usize)
     }
 
     /// Returns `true` if the index has a file at this path.

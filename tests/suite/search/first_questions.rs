@@ -30,7 +30,7 @@ fn unmapped() -> (Sandbox, View) {
 }
 
 /// Asks until the answer is whole.
-fn whole(view: &View, args: &[&str]) -> Value {
+pub(super) fn whole(view: &View, args: &[&str]) -> Value {
     let mut told = Value::Null;
     eventually("the index is built", || {
         told = view.json_apart(args);
@@ -104,7 +104,7 @@ fn first_questions_at_once_build_once() {
     for _ in 0..2 {
         assert_eq!(hasty.json_apart(&["search", "quiescence"])["building"], true);
     }
-    let builder = sandbox.program().args(["search", "--build"]).output().unwrap();
+    let builder = sandbox.program().args(["search", "--build", "HEAD"]).output().unwrap();
     assert!(builder.status.success());
     assert_eq!(hasty.json_apart(&["search", "quiescence"])["partial"], true);
     drop(held);
@@ -114,7 +114,7 @@ fn first_questions_at_once_build_once() {
 #[test]
 fn a_builder_that_was_killed_is_followed_by_another() {
     let (sandbox, hasty) = unmapped();
-    let mut builder = sandbox.program().args(["search", "--build"]).spawn().unwrap();
+    let mut builder = sandbox.program().args(["search", "--build", "HEAD"]).spawn().unwrap();
     eventually("the builder has begun", || {
         sandbox.path(INDEX).exists() || builder.try_wait().unwrap().is_some()
     });

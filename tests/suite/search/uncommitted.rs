@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, View};
 
+use super::first_questions::whole;
 use super::{map, mapped, output, paths};
 
 fn found(view: &View, word: &str) -> BTreeSet<String> {
@@ -78,6 +79,8 @@ fn a_partial_answer_has_uncommitted_files_too() {
     let hasty = sandbox.with("COLONY_FIRST_ANSWER_TIME", "0");
     let told = hasty.json_apart(&["search", "quiescence"]);
     assert_eq!((&told["partial"], paths(&told, "hits")), (&true.into(), vec!["src/new.rs".into()]));
+    let told = whole(&hasty, &["search", "quiescence"]);
+    assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
 }
 
 /// A change of the working tree.
@@ -125,9 +128,13 @@ proptest! {
     ) {
         let sandbox = Sandbox::new();
         sandbox.write("kept.rs", "fn quiescence() {}\n");
-        before.iter().for_each(|change| make(&sandbox, change));
+        for change in &before {
+            make(&sandbox, change);
+        }
         map(&sandbox);
-        after.iter().for_each(|change| make(&sandbox, change));
+        for change in &after {
+            make(&sandbox, change);
+        }
         if staged {
             sandbox.git(&["add", "-A"]);
         }
