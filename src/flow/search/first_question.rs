@@ -24,7 +24,7 @@ use crate::store::cache::search_index::SearchIndex;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
 
-/// A commit with no more files is mapped and indexed at once.
+/// No more files than this that the index lacks are mapped and indexed at once.
 const MAX_FILES_AT_ONCE: usize = 2_000;
 
 /// The most directories that are read to count files.
@@ -61,7 +61,7 @@ pub(super) fn open(
 ) -> Result<Asked> {
     let scope = files.scope.as_deref();
     let (mut opened, nothing) = pages::open_wanted(session, scope, files.work)?;
-    if !lacks_most(session, files, indexer, &opened, nothing)? {
+    if !lacks_many(session, files, indexer, &opened, nothing)? {
         return Asked::whole(session, files, opened, nothing);
     }
     if let Some(partial) = wait(session)? {
@@ -101,8 +101,8 @@ fn lock_path(session: &Session) -> PathBuf {
     SearchIndex::place(session).with_file_name("build.lock")
 }
 
-/// Returns `true` if most files of a large commit are not in the index, or not mapped.
-fn lacks_most(
+/// Returns `true` if many files of HEAD are not in the index, or not mapped.
+fn lacks_many(
     session: &Session,
     files: &SearchedFiles,
     indexer: &Indexer<'_>,
@@ -124,13 +124,13 @@ fn lacks_most(
     } else {
         indexer.missing_among(&opened.scopes)?
     };
-    let Some(known) = known.map(|known| known.saturating_mul(2)) else {
+    let Some(known) = known else {
         return Ok(false);
     };
     let Some(commit) = session.repo.head()?.commit() else {
         return Ok(false);
     };
-    let most = if limit.is_zero() { known } else { known.max(MAX_FILES_AT_ONCE) };
+    let most = if limit.is_zero() { known * 2 } else { known + MAX_FILES_AT_ONCE };
     has_more_files(session, commit, most)
 }
 
