@@ -343,9 +343,11 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
         (Some(session), true) => fleet::merged(session)?,
         _ => remove.name.iter().chain(&remove.more).cloned().collect(),
     };
-    for name in &names {
-        // An unknown name is refused before the first is removed.
-        agent_places::find_anywhere(&world, session.as_ref(), name)?;
+    if names.len() > 1 || session.is_none() {
+        // An unknown name is refused before the first is removed. One alone may be of a removal that was cut off: that is
+        // completed, wherever it stands.
+        let find = |name: &String| agent_places::find_anywhere(&world, session.as_ref(), name);
+        names.iter().try_for_each(|name| find(name).map(drop))?;
     }
     let (mut removed, mut ways_back) = (Vec::new(), Vec::new());
     let mut remove_one = |face: &mut Face<'_>, name: &str| {
