@@ -30,6 +30,9 @@ use super::git_in_progress::Operation;
 /// How long an agent counts as working after one of its hooks has fired, in seconds.
 const AT_WORK_SECONDS: i64 = 300;
 
+/// The maximum length of the subject of a commit, in characters: it is text of others.
+const MAX_SUBJECT: usize = 200;
+
 /// The activity of an agent, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -215,11 +218,12 @@ impl Row {
         self.outside_scope = path_preview::outside(repo, fork)?;
         let changes = forks::changes_ahead(repo, fork)?;
         self.files = changes.len();
-        let lines = repo.line_counts(&changes)?;
+        let lines = repo.line_counts(&changes);
         self.insertions = lines.map(|lines| lines.added);
         self.deletions = lines.map(|lines| lines.deleted);
         if fork.ahead > 0 {
-            self.subject = Some(repo.read_past(fork.head_sha)?.subject().to_owned());
+            let newest = repo.read_past(fork.head_sha)?;
+            self.subject = Some(newest.subject().chars().take(MAX_SUBJECT).collect());
         }
         Ok(())
     }

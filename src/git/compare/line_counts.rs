@@ -4,7 +4,6 @@ use gix::diff::blob::{Algorithm, Diff, InternedInput};
 
 use super::tree_diff::TreeChange;
 use crate::git::{Repo, TreeEntry};
-use crate::model::Result;
 
 /// More files are not counted.
 const MAX_FILES: usize = 200;
@@ -25,18 +24,20 @@ pub struct LineCounts {
 }
 
 impl Repo {
-    /// Counts the lines of changes; `None` if that would take long. Binary files count nothing, as for git.
-    pub fn line_counts(&self, changes: &[TreeChange]) -> Result<Option<LineCounts>> {
-        let sides = || changes.iter().flat_map(|change| [change.old, change.new]).flatten();
-        let size = |entry: TreeEntry| self.object_size(entry.id).unwrap_or_default();
+    /// Counts the lines of changes; `None` if that would take long, or if a file is not here: nothing is fetched for an
+    /// overview. Binary files count nothing, as for git.
+    pub fn line_counts(&self, changes: &[TreeChange]) -> Option<LineCounts> {
         let is_file = |entry: &TreeEntry| !entry.is_directory() && !entry.is_submodule();
-        let bytes = || sides().filter(is_file).map(size).sum::<u64>();
-        if changes.len() > MAX_FILES || bytes() > MAX_BYTES {
-            return Ok(None);
+        let sides = changes.iter().flat_map(|change| [change.old, change.new]).flatten();
+        let mut sizes = sides.filter(is_file).map(|entry| self.object_size(entry.id));
+        if changes.len() > MAX_FILES
+            || sizes.try_fold(0, |all, size| Some(all + size?))? > MAX_BYTES
+        {
+            return None;
         }
         let read = |side: Option<TreeEntry>| match side.filter(is_file) {
-            Some(entry) => self.read_blob(entry.id),
-            None => Ok(Vec::new()),
+            Some(entry) => self.read_blob(entry.id).ok(),
+            None => Some(Vec::new()),
         };
         let mut counts = LineCounts::default();
         for change in changes {
@@ -49,7 +50,7 @@ impl Repo {
             counts.added += u64::from(diff.count_additions());
             counts.deleted += u64::from(diff.count_removals());
         }
-        Ok(Some(counts))
+        Some(counts)
     }
 }
 
