@@ -4,6 +4,7 @@
 //! it a file for each value. One value is the rule. If two clones have written a key without knowledge of each
 //! other, it has the values of both, and is in conflict until a write names the version of both.
 
+pub mod agent_marks;
 pub mod board;
 pub mod change;
 pub mod entry;

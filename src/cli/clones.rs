@@ -13,7 +13,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::actions::{Effect, Group, action, as_arg};
-use super::agent_answers::{damaged, left_behind, see_kept};
+use super::agents::answers::{damaged, left_behind, see_kept};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 

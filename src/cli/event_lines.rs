@@ -35,6 +35,10 @@ fn sentence(event: &EventEntry) -> Option<Sentence> {
         "convergence" => members.automatic(about),
         "branch_changed" => members.branch(about),
         "branch_merged" => Some(members.merge(about)),
+        "agent_done" => Some(members.mark(about, "is done with its work")),
+        "agent_not_done" => Some(members.mark(about, "is not done with its work after all")),
+        "agent_held" => Some(members.mark(about, "has its work held back")),
+        "agent_released" => Some(members.mark(about, "has its work held back no longer")),
         "mapped" => Some(members.mapped(scope)),
         "unmapped" => Some((format!("unmapped '{scope}'"), &["scope_id"])),
         "reindexed" => {
@@ -114,6 +118,11 @@ impl Members<'_> {
             None => format!("merged into '{target}'"),
         };
         (what, &["scope_id", "target", "source", "summary"])
+    }
+
+    fn mark(&self, agent: &str, what: &str) -> Sentence {
+        let text = self.text("text").map(|text| format!(": {}", shortened(text)));
+        (format!("'{agent}' {what}{}", text.unwrap_or_default()), &["agent", "sha", "text"])
     }
 
     fn mapped(&self, scope: &str) -> Sentence {

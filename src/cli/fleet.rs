@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::design::fork::forks::MergeOutcome;
 use crate::flow::fleet::{
-    self, Activity, FleetReport, Next, Operation, Row, Settling, Upstream, Work,
+    self, Activity, FleetReport, Next, Operation, Row, Settling, Upstream, Whose, Work,
 };
 use crate::lfs::locks;
 use crate::model::text::typed_word;
@@ -16,7 +16,7 @@ use crate::ui::text;
 use crate::ui::theme::{Line, Role, Span};
 
 use super::actions::{Effect, Group, action};
-use super::agent_answers;
+use super::agents::answers;
 use super::checkpoints::age;
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, clash_lines, lock_lines};
@@ -28,12 +28,15 @@ use super::{Face, Run, Stop, clash_lines, lock_lines};
 /// last active or the state that its hooks reported, with the program that works in its clone, and how it
 /// would merge into its target branch. Then who is merged, the paths in which forks clash, removed agents
 /// with work that is not here, and the next command: merge what merges cleanly, then settle the smallest
-/// conflict. 'git colony' alone shows the same.
+/// conflict. Work that 'agents hold' holds back is not suggested. 'git colony' alone shows the same.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of using its last answer
     #[arg(long)]
     refresh: bool,
+    /// Show the agents of other checkouts of this repository, too
+    #[arg(long)]
+    everywhere: bool,
 }
 
 pub(super) fn declaration() -> Declaration {
@@ -53,7 +56,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     if args.refresh {
         locks::refresh(&session);
     }
-    let report = fleet::fleet(&session)?;
+    let whose = if args.everywhere { Whose::Everyone } else { Whose::ThisCheckout };
+    let report = fleet::fleet(&session, whose)?;
     face.answer(&report)
 }
 
@@ -81,7 +85,7 @@ impl Answer for FleetReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        agent_answers::damaged(&self.damaged)
+        answers::damaged(&self.damaged)
     }
 
     fn message(&self) -> String {
@@ -143,6 +147,8 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
+        let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
+        lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
         let removed = named("removed, not merged", removed.into_iter());
         lines.extend(removed.map(|line| format!("{line}   # git colony agents restore NAME")));
@@ -245,6 +251,15 @@ fn seen(row: &Row, now: &Moment) -> Span {
     Span::new(role, holder.map_or(state.clone(), |holder| format!("{state} '{holder}'")))
 }
 
+/// The most letters of the reason for which work is held back.
+const MAX_REASON: usize = 20;
+
+/// Returns the beginning of a text of others.
+fn shortened(text: &str) -> String {
+    let start: String = text.chars().take(MAX_REASON).collect();
+    if start.len() < text.len() { format!("{start}...") } else { start }
+}
+
 /// The longest path that a verdict has whole; of others it has the name of the file.
 const LONG_PATH: usize = 24;
 
@@ -253,6 +268,13 @@ fn ending(row: &Row, here: &str) -> Span {
     if let Some(problem) = &row.problem {
         return Span::new(Role::Warning, problem.to_text());
     }
+    if let Some(held) = &row.held {
+        let why = held.text.as_deref().map(|why| format!(": {}", shortened(why)));
+        return Span::new(Role::Warning, format!("held{}", why.unwrap_or_default()));
+    }
+    if let Some(other) = &row.contains_held {
+        return Span::new(Role::Warning, format!("held: has {other}"));
+    }
     let Some(into) = &row.into else {
         return Span::default();
     };
@@ -260,7 +282,8 @@ fn ending(row: &Row, here: &str) -> Span {
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
-            Span::new(Role::Good, format!("clean{goal}"))
+            let done = if row.done.is_some() { "done, " } else { "" };
+            Span::new(Role::Good, format!("{done}clean{goal}"))
         }
         MergeOutcome::Conflicted => {
             let first = into.paths.first().map(ToString::to_string).unwrap_or_default();

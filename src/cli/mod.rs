@@ -4,7 +4,6 @@
 //! beside. `run` turns arguments into a request, calls one use case, and prints its report; it decides nothing else.
 
 mod actions;
-mod agent_answers;
 mod agents;
 mod args;
 mod aside_lines;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::blackboard::agent_marks;
 use crate::blackboard::board::{self, Board, UnreadableKey};
 use crate::blackboard::change::{self, Change, Changed};
 use crate::blackboard::entry::{Entry, NO_VERSION, Value};
@@ -109,6 +110,13 @@ pub struct BlackboardReport {
 
 /// Writes or deletes a key; in a dry run, says what it would do.
 pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
+    if change.place.scope == agent_marks::BOARD {
+        let board = agent_marks::BOARD;
+        let message = format!("'{board}' is written by 'agents done' and 'agents hold' alone");
+        return Err(Error::new(Code::InvalidValue, message)
+            .unchanged()
+            .hint("git colony agents hold NAME   # with --release it is taken back"));
+    }
     let _lock = shared::lock(session)?;
     shared::refresh(session);
     let Changed { before, now, op } = change::apply(session, change)?;

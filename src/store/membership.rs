@@ -52,6 +52,12 @@ pub struct Membership {
     pub branch: Option<String>,
     /// The time it joined, RFC 3339 UTC.
     pub created_at: String,
+    /// The id of the checkout of a person from which a clone was made, also by one of its agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desk: Option<String>,
+    /// The task of the agent, in the words of who made its clone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 impl Membership {
@@ -67,6 +73,16 @@ impl Membership {
             url,
             branch: None,
             created_at: now,
+            desk: None,
+            task: None,
+        }
+    }
+
+    /// Returns the id of the checkout of a person that this is, or was made from; `None` if it is not known.
+    pub fn desk(&self) -> Option<&str> {
+        match self.role {
+            Role::Desk => Some(&self.id),
+            Role::Agent | Role::Reader => self.desk.as_deref(),
         }
     }
 

@@ -65,6 +65,8 @@ pub struct WantedClone<'a> {
     pub refs: Vec<FoundRef>,
     /// The checkout that it is made from, if any: it gets the tags of that.
     pub desk: Option<&'a Membership>,
+    /// The task of its agent.
+    pub task: Option<&'a str>,
     /// What it has of the checkout that it is made from.
     pub inherited: Inherited,
     /// Its large files.
@@ -153,7 +155,11 @@ impl WantedClone<'_> {
             _lock: lock,
             done: false,
             keep: world.die_at.is_some(),
-            member: Membership::of_clone(desk, agent, scope, branch),
+            member: Membership {
+                desk: self.desk.and_then(Membership::desk).map(str::to_owned),
+                task: self.task.map(str::to_owned),
+                ..Membership::of_clone(desk, agent, scope, branch)
+            },
             uses_lfs: false,
             sparse: Vec::new(),
         };

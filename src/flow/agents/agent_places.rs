@@ -19,7 +19,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lease::{self, Takeover};
-use crate::store::membership::Role;
+use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
 /// An agent as it is listed.
@@ -274,7 +274,8 @@ pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> 
     names.flatten().fold(error, |error, name| explain_unknown(session, name, error))
 }
 
-fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
+/// Describes the clone of an agent; `None` for another clone.
+pub(super) fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());
     let agent = clone.member.agent?;
@@ -298,6 +299,24 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
     Ok(found::clones(&root, Some(&hub)))
+}
+
+/// Returns the clones of the agents that were made from this checkout, or from that of the agent whose clone this is, and
+/// the agents of other checkouts. A clone of which nobody knows who made it counts as this checkout's.
+pub fn of_this_checkout(session: &Session) -> Result<(Vec<FoundClone>, BTreeSet<String>)> {
+    let own = session.membership.as_ref().and_then(Membership::desk);
+    let is_own = |clone: &FoundClone| {
+        let made_by = own.zip(clone.member.desk());
+        made_by.is_none_or(|(own, made_by)| own == made_by)
+    };
+    let (own, others): (Vec<_>, Vec<_>) = of_agents(session)?.into_iter().partition(is_own);
+    Ok((own, others.into_iter().filter_map(|clone| clone.member.agent).collect()))
+}
+
+/// Returns the clones of all agents of this repository's hub.
+pub fn of_agents(session: &Session) -> Result<Vec<FoundClone>> {
+    let all = clones_here(session)?.into_iter();
+    Ok(all.filter(|clone| clone.member.agent.is_some()).collect())
 }
 
 /// Returns the clones of this repository's hub with unreadable records.

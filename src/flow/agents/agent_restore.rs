@@ -100,6 +100,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
         desk: Some(&member),
+        task: None,
         inherited: checkout_settings::of(session),
         large_files: LargeFiles::All,
         store: crate::flow::clones::large_file_store::of_tree,

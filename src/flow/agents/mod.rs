@@ -1,8 +1,11 @@
 //! Agents: a clone and a fork for each, created from any checkout.
 
+pub mod agent_marks;
 pub mod agent_places;
 pub mod agent_removal;
 pub mod agent_restore;
+pub mod agent_run;
+pub mod agent_show;
 pub mod agent_state;
 pub mod last_checkpoint;
 pub mod removed_agents_work;
@@ -47,6 +50,8 @@ pub struct Request {
     pub with_changes: bool,
     /// The directories it works in.
     pub sparse: Cone,
+    /// Its task.
+    pub task: Option<String>,
 }
 
 /// An agent with its clone.
@@ -73,6 +78,8 @@ pub struct NewAgent {
     /// The hub that the clone borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// Its task.
+    pub task: Option<String>,
     /// The directories that are checked out, beside the files at the root; empty for the whole
     /// tree.
     pub sparse: Vec<String>,
@@ -129,6 +136,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         is_at_base: plan.commit == plan.start.commit,
         base_branch: plan.start.branch,
         hub: member.hub,
+        task: request.task.clone(),
         sparse,
         setup,
         commands,
@@ -194,6 +202,7 @@ impl Plan {
             is_at_base: self.commit == self.start.commit,
             base_branch: self.start.branch,
             hub,
+            task: request.task.clone(),
             sparse: self.sparse,
             setup: Vec::new(),
             commands,
@@ -251,6 +260,7 @@ impl Plan {
             start: self.start.clone(),
             refs: Vec::new(),
             desk: Some(home.member),
+            task: request.task.as_deref(),
             inherited: checkout_settings::of(session),
             large_files: request.large_files.clone(),
             store: super::clones::large_file_store::of_tree,

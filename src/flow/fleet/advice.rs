@@ -95,7 +95,8 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         return Some(end(operation, desk.ends));
     }
     let is_open = |row: &&Row| {
-        let is_free = row.outside_scope.is_empty() && row.problem.is_none();
+        let is_held = row.held.is_some() || row.contains_held.is_some();
+        let is_free = row.outside_scope.is_empty() && row.problem.is_none() && !is_held;
         is_free && row.commits > 0 && !is_settling(row)
     };
     let open: Vec<&Row> = rows.iter().filter(is_open).collect();

@@ -2,14 +2,17 @@
 
 mod advice;
 mod git_in_progress;
+mod marked;
 mod row;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::damaged::DamagedClone;
+use crate::clones::found::FoundClone;
 use crate::clones::removal::removed_work::RemovedWork;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::clashes::{self, Clash, Matrix};
@@ -60,6 +63,9 @@ pub struct FleetReport {
     /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
+    /// The agents of other checkouts, which have no row; all have one if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
     /// Agents whose clone was removed, with work that is not here.
     pub removed: Vec<RemovedWork>,
     /// Clones with an unreadable record.
@@ -73,9 +79,18 @@ pub struct FleetReport {
     pub hint: Option<String>,
 }
 
-/// Returns the agents whose work is merged, with nothing uncommitted and no operation in progress.
+/// The agents that have a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those that were made from this checkout, or from that of the agent whose clone this is.
+    ThisCheckout,
+    /// All of the colony.
+    Everyone,
+}
+
+/// Returns the agents of this checkout whose work is merged, with nothing uncommitted and no operation in progress.
 pub fn merged(session: &Session) -> Result<Vec<String>> {
-    let rows = fleet(session)?.agents.into_iter();
+    let rows = fleet(session, Whose::ThisCheckout)?.agents.into_iter();
     let is_done =
         |row: &Row| row.work == Work::Merged && row.unsaved == Some(0) && row.operation.is_none();
     Ok(rows.filter(is_done).filter_map(|row| row.agent).collect())
@@ -107,11 +122,16 @@ impl Upstream {
     }
 }
 
-/// Collects the state of all agents and forks, changes nothing.
-pub fn fleet(session: &Session) -> Result<FleetReport> {
+/// Collects the state of the agents and forks, changes nothing.
+pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     let repo = &session.repo;
-    let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session)?;
+    let (clones, elsewhere) = match whose {
+        Whose::ThisCheckout => agent_places::of_this_checkout(session)?,
+        Whose::Everyone => (agent_places::of_agents(session)?, BTreeSet::new()),
+    };
+    let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
     describe_all(session, &forks, &mut rows)?;
+    marked::mark(session, &forks, &mut rows)?;
     let protected = ProtectedBranches::read(&session.world, repo);
     for row in &mut rows {
         row.find_protected(&protected);
@@ -137,7 +157,8 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
         name_in_clone: &|row, branch| name_in_clone(session, row, branch),
     };
-    let standing = rows.iter().filter_map(|row| row.agent.as_deref()).collect();
+    let here = rows.iter().filter_map(|row| row.agent.as_deref());
+    let standing = here.chain(elsewhere.iter().map(String::as_str)).collect();
     let removed = agent_places::removed_with_more(session, &standing);
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
@@ -151,6 +172,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         // What cannot be compared is left out of an overview.
         upstream: Upstream::of(repo).unwrap_or_default(),
         removed: removed.unwrap_or_default(),
+        elsewhere: elsewhere.into_iter().collect(),
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
         protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),
@@ -216,10 +238,12 @@ struct Desk {
 impl Desk {
     /// Reads this repository while another thread reads the clones, and then helps that thread: the
     /// files of clones take most of the time.
-    fn look(session: &Session) -> Result<Desk> {
+    fn look(
+        session: &Session,
+        clones: &[FoundClone],
+        elsewhere: &BTreeSet<String>,
+    ) -> Result<Desk> {
         let world = &session.world;
-        let mut clones = agent_places::clones_here(session)?;
-        clones.retain(|clone| clone.member.agent.is_some());
         let locks = KnownLocks::load(session);
         let config = session.repo.own_config()?;
         let next = AtomicUsize::new(0);
@@ -234,7 +258,8 @@ impl Desk {
         };
         let here = || -> Result<_> {
             let scan = session.repo.scan(world)?;
-            let forks = forks::lines_of_work(session)?;
+            let mut forks = forks::lines_of_work(session)?;
+            forks.retain(|fork| fork.agent.as_ref().is_none_or(|agent| !elsewhere.contains(agent)));
             let matrix = clashes::matrix(session, &forks)?;
             Ok((scan, forks, matrix))
         };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::blackboard::agent_marks::Mark;
 use crate::clones::found::FoundClone;
 use crate::design::allowed_paths::path_preview;
 use crate::design::checkpoint::all_saved_at::kept_at;
@@ -114,6 +115,18 @@ pub struct Row {
     /// The branch that the agent has checked out, if it is protected: its commits are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedBranch>,
+    /// The task of the agent, in the words of who made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The agent has said that it is done, and has not committed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<Mark>,
+    /// A person holds its work back: merging it is not suggested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Mark>,
+    /// The agent or fork with work that is held back, of which it has commits: merging it is not suggested, either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains_held: Option<String>,
     /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
@@ -176,6 +189,7 @@ impl Row {
         let mut row = Row::of(clone.member.agent.clone());
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
+        row.task.clone_from(&clone.member.task);
         row.held_by = lease::held_by(world, &clone.git_dir());
         let repo = match Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory) {
             Ok(repo) => repo,

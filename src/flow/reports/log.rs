@@ -121,6 +121,15 @@ pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
             _ => return Ok(None),
         },
     };
+    parted_at(repo, line)
+}
+
+/// Finds the commit at which HEAD left the branch that it goes to.
+pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
+    parted_at(repo, of_head(repo)?)
+}
+
+fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
     let (line, into) = with_target(repo, line)?;
     match line.tip.zip(into) {
         Some((tip, (_, target))) => forks::base_with(repo, target, tip),

@@ -35,6 +35,23 @@ pub enum Ending {
 ///
 /// Nothing that it started in its process group outlives it.
 pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Result<Ending> {
+    let mut said = Listening::default();
+    let mut tell = |bytes: &[u8]| said.take(bytes).iter().for_each(|said| said.tell(world));
+    let ending = run_shell_heard(world, command, limit, &mut tell);
+    if let Some(last) = said.finish() {
+        last.tell(world);
+    }
+    world.progress.end();
+    ending
+}
+
+/// Does the same, and hands on its output as it comes: what it writes to either stream.
+pub fn run_shell_heard(
+    world: &World,
+    command: &str,
+    limit: Option<Duration>,
+    hear: &mut dyn FnMut(&[u8]),
+) -> Result<Ending> {
     world.interrupt.check()?;
     let cannot = |e| Error::io("cannot start a shell", e);
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
@@ -48,8 +65,6 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
     drop(shell);
     child.stdout = Some(ChildStdout::from(OwnedFd::from(reader)));
     world.interrupt.adopt(child.id());
-    let mut said = Listening::default();
-    let mut tell = |bytes: &[u8]| said.take(bytes).iter().for_each(|said| said.tell(world));
     let terms = Terms {
         input: None,
         most_output_bytes: u64::MAX,
@@ -57,15 +72,11 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
         most_time: limit,
         interrupt: Some(&world.interrupt),
         group: Group::Killed,
-        on_output: Some(&mut tell),
+        on_output: Some(hear),
         on_error: None,
     };
     let attended = attend(&mut child, terms);
     world.interrupt.release(child.id());
-    if let Some(last) = said.finish() {
-        last.tell(world);
-    }
-    world.progress.end();
     let attended = attended?;
     world.interrupt.check()?;
     Ok(if attended.is_late { Ending::OutOfTime } else { Ending::Exited(attended.status.code()) })

@@ -31,8 +31,8 @@ fn told_alike(one: &Sandbox, two: &View) -> Value {
         }
         fleet
     };
-    let of_one = without_local(one.json(&["fleet"]));
-    let of_two = without_local(two.json(&["fleet"]));
+    let of_one = without_local(one.json(&["fleet", "--everywhere"]));
+    let of_two = without_local(two.json(&["fleet", "--everywhere"]));
     assert_eq!(of_one, of_two);
     for field in ["agents", "removed", "count", "hub"] {
         let (a, b) = (one.json(&["agents"]), two.json(&["agents"]));
@@ -107,6 +107,55 @@ fn a_squash_and_a_removal_are_told_alike_from_every_checkout() {
     let fleet = told_alike(&one, &two);
     let expected = [("bob", "ahead", 1, Some(1)), ("cleo", "merged", 0, Some(0))];
     assert_eq!(works(&fleet), expected);
-    let seen = cleo.json(&["fleet"]);
+    let seen = cleo.json(&["fleet", "--everywhere"]);
     assert_eq!(works(&seen), expected, "and from the clone of an agent");
+}
+
+#[test]
+fn a_desk_is_about_the_agents_of_its_checkout() {
+    let one = Sandbox::new();
+    let two = second(&one);
+    let here = one.at(one.root.clone());
+    let ada = agent(&one, "ada");
+    commit(&ada, "shared.txt", "of ada\n");
+    let made = two.json(&["agents", "new", "cleo"]);
+    let cleo = one.at(made["path"].as_str().unwrap().into());
+    commit(&cleo, "shared.txt", "of cleo\n");
+    // An agent that begins another one does so for the same checkout.
+    let made = cleo.json(&["agents", "new", "dora"]);
+    let dora = one.at(made["path"].as_str().unwrap().into());
+    commit(&dora, "dora.txt", "of dora\n");
+    commit(&cleo, "cleo.txt", "more of cleo\n");
+    let told = |view: &View| {
+        let fleet = view.json(&["fleet"]);
+        let rows = fleet["agents"].as_array().unwrap().iter();
+        let names: Vec<_> = rows.map(|row| row["agent"].as_str().unwrap().to_owned()).collect();
+        (names, fleet["elsewhere"].clone(), fleet["clashes"].clone(), fleet["next"].clone())
+    };
+    for view in [&here, &ada] {
+        let (names, elsewhere, clashes, next) = told(view);
+        assert_eq!(names, ["ada"]);
+        assert_eq!(elsewhere, json!(["cleo", "dora"]));
+        assert_eq!(clashes, json!([]));
+        assert!(next.is_null() || next["command"] == "git colony merge ada", "{next:#}");
+    }
+    for view in [&two, &cleo, &dora] {
+        let (names, elsewhere, _, _) = told(view);
+        assert_eq!(names, ["cleo", "dora"]);
+        assert_eq!(elsewhere, json!(["ada"]));
+    }
+    let shown = here.colony(&["fleet"]);
+    assert!(shown.contains("agents of other checkouts: cleo dora"), "{shown}");
+    let all = here.json(&["fleet", "--everywhere"]);
+    assert_eq!((all["agents"].as_array().unwrap().len(), &all["elsewhere"]), (3, &Value::Null));
+    // What is merged there is not removed from here.
+    two.colony(&["merge", "dora", "--into", "main"]);
+    push_and_pull(&two, &here);
+    let removed = here.run(&["agents", "remove", "--merged"]);
+    assert_eq!((removed.code, removed.stdout.as_str()), (0, ""), "{}", removed.stderr);
+    two.colony(&["agents", "remove", "--merged"]);
+    assert_eq!(told(&two).0, ["cleo"]);
+    // A removed agent of another checkout counts as one that nobody has removed here.
+    two.colony(&["agents", "restore", "dora"]);
+    assert_eq!(told(&here).1, json!(["cleo", "dora"]));
 }

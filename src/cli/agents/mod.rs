@@ -1,5 +1,10 @@
 //! `git colony agents`
 
+pub(in crate::cli) mod answers;
+mod marks;
+mod run;
+mod show;
+
 use std::path::PathBuf;
 
 use crate::clones::new_clone::clone_large_files::LargeFiles;
@@ -14,10 +19,10 @@ use crate::flow::{clones, fleet};
 use crate::store::operation::last_act;
 use crate::ui::answer::Outcome;
 
-use super::actions::{Effect, Group, action, as_arg, same};
-use super::cone::ConeArgs;
-use super::declaration::{Declaration, Screen, Section};
-use super::{Face, Opening, Run, Stop, guide};
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::cone::ConeArgs;
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::{Face, Opening, Run, Stop, guide};
 
 /// Give each agent a clone and a fork of its own, and list them
 ///
@@ -25,7 +30,7 @@ use super::{Face, Opening, Run, Stop, guide};
 /// its files. What an agent keeps can be seen and merged from here: 'git colony merge NAME'.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -37,6 +42,24 @@ enum Action {
     New(New),
     /// Print the path of an agent's clone, and nothing else
     Path(Path),
+    /// Show an agent's work: task, commits, decisions, files, clashes
+    ///
+    /// In the clone of an agent, without a name, its own.
+    Show(show::Args),
+    /// Run a command in the clones of agents
+    ///
+    /// It runs in each clone as it is, with your rights and without standard input, and its output follows when it has
+    /// ended. Without names it runs in all clones of this checkout. Clones in which a program works are left out and
+    /// named. The exit code is 1 if the command failed in one.
+    Run(run::Args),
+    /// Say that your work is done, in the clone of the agent
+    ///
+    /// 'git colony' shows it until the agent commits again.
+    Done(marks::Done),
+    /// Hold work back: merging it is not suggested
+    ///
+    /// Nor is work that contains its commits. The agent hears of it as an event.
+    Hold(marks::Hold),
     /// Remove the clone of an agent; 'agents restore' brings it back
     Remove(Remove),
     /// Restore a removed agent, with its uncommitted changes
@@ -143,6 +166,9 @@ struct New {
     /// Start at this branch, fork, checkpoint or commit (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
+    /// Its task, which 'agents show' tells
+    #[arg(short, long, value_name = "TASK")]
+    message: Option<String>,
     /// Copy the uncommitted changes of this working tree into the clone
     #[arg(long, conflicts_with_all = ["from", "sparse"])]
     with_changes: bool,
@@ -156,7 +182,7 @@ struct New {
     dry_run: bool,
 }
 
-pub(super) fn declaration() -> Declaration {
+pub(in crate::cli) fn declaration() -> Declaration {
     Declaration::listed("agents", Section::Collaborate, Screen::First)
         .lists_by_itself()
         .example("git colony agents new ada bob", "a clone and a fork for each; prints the paths")
@@ -170,6 +196,10 @@ pub(super) fn declaration() -> Declaration {
         .below([
             new_declaration(),
             path_declaration(),
+            show::declaration(),
+            run::declaration(),
+            marks::done_declaration(),
+            marks::hold_declaration(),
             remove_declaration(),
             restore_declaration(),
             check_declaration(),
@@ -188,6 +218,7 @@ fn new_declaration() -> Declaration {
                 same("name"),
                 same("fork"),
                 same("from").told("A branch, fork, checkpoint or commit (default: HEAD)"),
+                as_arg("task", "message").plain(),
                 same("with_changes").told("Copy the uncommitted changes from here"),
                 same("lfs"),
                 same("sparse")
@@ -246,7 +277,7 @@ fn guide_declaration() -> Declaration {
     ))
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
             let session = face.session(Opening::Look)?;
@@ -254,6 +285,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             face.answer(&report)
         }
         Some(Action::New(new)) => make(face, new),
+        Some(Action::Show(args)) => show::run(face, &args),
+        Some(Action::Run(args)) => run::run(face, args),
+        Some(Action::Done(args)) => marks::done(face, &args),
+        Some(Action::Hold(args)) => marks::hold(face, &args),
         Some(Action::Remove(remove)) => take_away(face, &remove),
         Some(Action::Restore(restore)) => bring_back(face, restore),
         Some(Action::Check(check)) => {
@@ -300,6 +335,7 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
         large_files: large_files(new.lfs),
         with_changes: new.with_changes,
         sparse: new.cone.cone(),
+        task: new.message,
     };
     let of = |name: &str| Request { name: name.to_owned(), ..first.clone() };
     let names = [vec![first.name.clone()], new.more].concat();
@@ -378,7 +414,7 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
 }
 
 /// Reads the values of `--lfs`.
-pub(super) fn large_files(values: Vec<String>) -> LargeFiles {
+pub(in crate::cli) fn large_files(values: Vec<String>) -> LargeFiles {
     match values.as_slice() {
         [] => LargeFiles::All,
         [word] if word == "all" => LargeFiles::All,

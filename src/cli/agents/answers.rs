@@ -37,7 +37,7 @@ impl Answer for NewAgent {
     }
 
     fn outcome(&self) -> Outcome {
-        super::clones::outcome_of(&self.commands)
+        crate::cli::clones::outcome_of(&self.commands)
     }
 
     fn line(&self) -> String {
@@ -69,7 +69,7 @@ impl Answer for RestoredAgent {
     }
 
     fn outcome(&self) -> Outcome {
-        super::clones::outcome_of(&self.commands)
+        crate::cli::clones::outcome_of(&self.commands)
     }
 
     fn line(&self) -> String {
@@ -248,12 +248,12 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
 }
 
 /// Says who has the lease of a clone.
-pub(super) fn held_by(holder: &HeldBy) -> String {
+pub(in crate::cli) fn held_by(holder: &HeldBy) -> String {
     format!("held by {}", holder.to_text())
 }
 
 /// Says which clones cannot be used.
-pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
+pub(in crate::cli) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
     let words = clones.iter().map(DamagedClone::to_text);
     words.map(|words| format!("warning: {words}")).collect()
 }
@@ -264,14 +264,14 @@ fn restore_line(agent: &str) -> String {
 }
 
 /// Says how what the hub keeps of a clone for reading is seen.
-pub(super) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
+pub(in crate::cli) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
     let hub = shell_word(&hub.to_string_lossy());
     let here = format!("{}kept/clone/", ref_names::PRIVATE);
     format!("fetch its kept commits: git fetch {hub} '+{kept}*:{here}*'")
 }
 
 /// Says where a folder is that could not be deleted yet, and why.
-pub(super) fn left_behind(left: &LeftBehind) -> String {
+pub(in crate::cli) fn left_behind(left: &LeftBehind) -> String {
     let path = shell_word(&left.path.to_string_lossy());
     let reason = &left.reason;
     format!(

@@ -1,0 +1,123 @@
+//! What is said of an agent's work: the agent has done it, or a person holds it back.
+//!
+//! Both are keys of a blackboard of their own, so that all clones of a hub see them, `sync` takes them along and undo
+//! takes them back.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::{Oid, Repo};
+use crate::model::{Code, Result, ResultExt as _};
+use crate::store::Session;
+
+use super::board::Board;
+use super::change::{self, Change, Changed};
+use super::entry::{Entry, Place};
+
+/// The blackboard, which only the commands for agents write.
+pub const BOARD: &str = "colony.agents";
+
+/// The maximum length of the text of a mark, in characters.
+pub const MAX_TEXT: usize = 500;
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// The agent is done with its work.
+    Done,
+    /// A person holds it back.
+    Held,
+}
+
+impl MarkKind {
+    fn key_of(self, agent: &str) -> String {
+        match self {
+            MarkKind::Done => format!("done:{agent}"),
+            MarkKind::Held => format!("held:{agent}"),
+        }
+    }
+}
+
+/// A mark on the work of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mark {
+    /// The commit that the agent had then.
+    pub sha: Oid,
+    /// The reason, or what is done, in the words of who said it.
+    pub text: Option<String>,
+    /// Who said it, `name <email>`.
+    pub by: String,
+    /// When, RFC 3339 UTC.
+    pub at: String,
+}
+
+/// The value of a key, as JSON.
+#[derive(Serialize, Deserialize)]
+struct StoredMark {
+    sha: Oid,
+    text: Option<String>,
+}
+
+/// All marks, by agent.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// The agents that are done.
+    pub done: BTreeMap<String, Mark>,
+    /// The agents whose work is held back.
+    pub held: BTreeMap<String, Mark>,
+}
+
+impl Marks {
+    /// Reads the marks of a repository. One that cannot be read counts as none.
+    pub fn read(repo: &Repo) -> Result<Marks> {
+        let (entries, _) = Board::open(repo, BOARD)?.read(repo)?;
+        let mut marks = Marks::default();
+        for entry in &entries {
+            let Some((kind, agent)) = entry.key.split_once(':') else {
+                continue;
+            };
+            let of_kind = match kind {
+                "done" => &mut marks.done,
+                "held" => &mut marks.held,
+                _ => continue,
+            };
+            of_kind.extend(mark_of(entry).map(|mark| (agent.to_owned(), mark)));
+        }
+        Ok(marks)
+    }
+}
+
+/// Returns the newest mark of a key.
+fn mark_of(entry: &Entry) -> Option<Mark> {
+    let newest = entry.values.last()?;
+    let stored: StoredMark = serde_json::from_str(&newest.value).ok()?;
+    let text = stored.text.map(|text| text.chars().take(MAX_TEXT).collect());
+    Some(Mark { sha: stored.sha, text, by: newest.author.clone(), at: newest.updated_at.clone() })
+}
+
+/// Marks the work of an agent.
+pub fn put(
+    session: &Session,
+    kind: MarkKind,
+    agent: &str,
+    (sha, text): (Oid, Option<&str>),
+) -> Result<Changed> {
+    let stored = StoredMark { sha, text: text.map(str::to_owned) };
+    let value = serde_json::to_string(&stored).or_code(Code::Io, || "cannot write a mark")?;
+    change(session, &kind.key_of(agent), Some(&value))
+}
+
+/// Takes a mark away.
+pub fn take_away(session: &Session, kind: MarkKind, agent: &str) -> Result<Changed> {
+    change(session, &kind.key_of(agent), None)
+}
+
+fn change(session: &Session, key: &str, value: Option<&str>) -> Result<Changed> {
+    let place = Place { scope: BOARD, key };
+    let found = Board::open(&session.repo, BOARD)?.find(&session.repo, key).ok().flatten();
+    // Two clones that said it at once have said the same.
+    let version = found.as_ref().filter(|entry| entry.is_in_conflict()).map(Entry::version);
+    change::apply(session, Change { place, value, if_version: version.as_deref() })
+}

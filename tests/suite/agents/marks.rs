@@ -1,0 +1,143 @@
+//! What is said of the work of agents: done, held back, the task, and one agent in full.
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, View};
+
+use super::new_and_merge::{agent, commit};
+
+fn row(desk: &Sandbox, agent: &str) -> Value {
+    let fleet = desk.json(&["fleet"]);
+    let mut rows = fleet["agents"].as_array().unwrap().iter();
+    rows.find(|row| row["agent"] == agent).unwrap().clone()
+}
+
+/// Returns the command that is suggested next, and all names of the batch.
+fn next(desk: &Sandbox) -> (Value, Value) {
+    let fleet = desk.json(&["fleet"]);
+    (fleet["next"]["command"].clone(), fleet["next"]["clean"].clone())
+}
+
+fn keys(view: &View, wanted: &str) -> Vec<String> {
+    let events = view.json(&["events", "--key", wanted]);
+    let events = events["events"].as_array().unwrap().iter();
+    events.map(|event| event["key"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn an_agent_says_that_it_is_done_until_it_commits() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "ada.txt", "of ada\n");
+    let planned = ada.json(&["agents", "done", "-n", "-m", "all of it"]);
+    assert_eq!((&planned["op"], &planned["status"]), (&Value::Null, &json!("done")));
+    assert_eq!(row(&desk, "ada").get("done"), None);
+    let done = ada.json(&["agents", "done", "-m", "all of it"]);
+    assert_eq!((&done["agent"], &done["text"]), (&json!("ada"), &json!("all of it")));
+    assert_eq!(row(&desk, "ada")["done"]["text"], "all of it");
+    assert_eq!(keys(&desk.at(desk.root.clone()), "agent_done:"), ["agent_done:ada"]);
+    assert!(desk.colony(&["fleet"]).contains("done, clean"));
+    assert_eq!(ada.json(&["agents", "done", "-m", "all of it"])["unchanged"], true);
+    commit(&ada, "more.txt", "of ada\n");
+    assert_eq!(row(&desk, "ada").get("done"), None);
+    ada.colony(&["agents", "done"]);
+    ada.colony(&["agents", "done", "--undo"]);
+    assert_eq!(row(&desk, "ada").get("done"), None);
+    ada.colony(&["undo"]);
+    assert_eq!(row(&desk, "ada")["done"]["text"], Value::Null);
+    let refused = desk.run(&["agents", "done"]);
+    assert_eq!(refused.code, 129, "{}", refused.stderr);
+}
+
+#[test]
+fn work_that_is_held_back_is_not_suggested() {
+    let desk = Sandbox::new();
+    let (ada, bob, cleo) = (agent(&desk, "ada"), agent(&desk, "bob"), agent(&desk, "cleo"));
+    commit(&ada, "ada.txt", "of ada\n");
+    commit(&cleo, "cleo.txt", "of cleo\n");
+    bob.colony(&["merge", "ada"]);
+    commit(&bob, "bob.txt", "of bob\n");
+    assert_eq!(next(&desk).1, json!(["ada", "bob", "cleo"]));
+    let held = desk.json(&["agents", "hold", "ada", "-m", "it deletes the tests"]);
+    assert_eq!((&held["status"], &held["agent"]), (&json!("held"), &json!("ada")));
+    // Who contains commits of hers is held back with her.
+    assert_eq!(next(&desk), (json!("git colony merge cleo"), json!(["cleo"])));
+    assert_eq!(row(&desk, "ada")["held"]["text"], "it deletes the tests");
+    assert_eq!(row(&desk, "bob")["contains_held"], "ada");
+    assert_eq!(row(&desk, "cleo").get("contains_held"), None);
+    let shown = desk.colony(&["fleet"]);
+    assert!(shown.contains("held: it deletes the tests"), "{shown}");
+    assert!(shown.contains("held: has ada"), "{shown}");
+    assert_eq!(keys(&ada, "agent_held:"), ["agent_held:ada"]);
+    // That stays so if ada begins again elsewhere.
+    ada.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    ada.git(&["commit", "-q", "--amend", "-m", "another commit"]);
+    ada.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+    assert_eq!(row(&desk, "bob")["contains_held"], "ada");
+    // An agent cannot release it, by any way; a person can merge it all the same.
+    for args in [["agents", "hold", "--release", "ada"].as_slice(), &["agents", "hold", "cleo"]] {
+        let refused = ada.run(args);
+        assert_eq!(refused.code, 128, "{}", refused.stderr);
+        assert!(refused.stderr.contains("only a person"), "{}", refused.stderr);
+    }
+    let refused = ada.run(&["blackboard", "delete", "colony.agents", "held:ada"]);
+    assert_eq!(refused.code, 128, "{}", refused.stderr);
+    desk.colony(&["merge", "cleo"]);
+    assert_eq!(next(&desk).0, Value::Null);
+    desk.colony(&["agents", "hold", "--release", "ada"]);
+    assert_eq!(row(&desk, "bob").get("contains_held"), None);
+    assert_eq!(keys(&ada, "agent_released:"), ["agent_released:ada"]);
+    desk.colony(&["undo"]);
+    assert_eq!(row(&desk, "ada")["held"]["text"], "it deletes the tests");
+}
+
+#[test]
+fn forks_are_held_back_like_agents_and_nothing_else_is() {
+    let desk = Sandbox::new();
+    desk.colony(&["fork", "idea"]);
+    commit(&desk.at(desk.root.clone()), "idea.txt", "an idea\n");
+    desk.git(&["switch", "-q", "main"]);
+    desk.colony(&["agents", "hold", "idea"]);
+    assert_eq!(next(&desk).0, Value::Null);
+    for other in ["main", "HEAD", "nobody"] {
+        let refused = desk.run(&["agents", "hold", other]);
+        assert_eq!(refused.code, 128, "{other}: {}", refused.stdout);
+    }
+    desk.colony(&["agents", "hold", "--release", "fork/idea"]);
+    assert_eq!(next(&desk).0, "git colony merge fork/idea");
+}
+
+#[test]
+fn one_agent_is_shown_with_its_task_and_all_of_its_work() {
+    let desk = Sandbox::new();
+    let made = desk.json(&["agents", "new", "ada", "-m", "one way to parse"]);
+    assert_eq!(made["task"], "one way to parse");
+    let ada = desk.at(made["path"].as_str().unwrap().into());
+    let bob = agent(&desk, "bob");
+    commit(&ada, "shared.txt", "of ada\n");
+    commit(&bob, "shared.txt", "of bob\n");
+    ada.write("parser.txt", "one\n");
+    ada.colony(&["decide", "--title", "One parser", "parser.txt"]);
+    ada.write("loose.txt", "uncommitted\n");
+    let shown = desk.json(&["agents", "show", "ada"]);
+    assert_eq!((&shown["task"], &shown["row"]["commits"]), (&json!("one way to parse"), &json!(2)));
+    assert_eq!(shown["commits"].as_array().unwrap().len(), 2);
+    assert_eq!(shown["decisions"][0]["title"], "One parser");
+    let files = shown["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap());
+    assert!(files.clone().any(|path| path == "shared.txt"), "{shown:#}");
+    assert_eq!(shown["clashes"].as_array().unwrap().len(), 1, "{shown:#}");
+    // The agent asks for itself.
+    let own = ada.json(&["agents", "show"]);
+    for field in ["agent", "task", "commits", "decisions", "files", "clashes"] {
+        assert_eq!(own[field], shown[field], "{field}");
+    }
+    let text = desk.colony(&["agents", "show", "ada"]);
+    for line in
+        ["task: one way to parse", "clash: shared.txt: ada bob", "next: git colony diff ada@"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    let nobody = desk.run(&["agents", "show", "nobody"]);
+    assert_eq!(nobody.code, 128, "{}", nobody.stdout);
+    assert_eq!(desk.run(&["agents", "show"]).code, 129);
+}
