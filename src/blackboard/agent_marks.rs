@@ -1,4 +1,4 @@
-//! What is said of an agent's work: the agent has done it, or a person holds it back.
+//! Marks on the work of agents: an agent is done with it, or a person holds it back.
 //!
 //! Both are keys of a blackboard of their own, so that all clones of a hub see them, `sync` takes them along and undo
 //! takes them back.
@@ -22,7 +22,7 @@ pub const BOARD: &str = "colony.agents";
 /// The maximum length of the text of a mark, in characters.
 pub const MAX_TEXT: usize = 500;
 
-/// What is said.
+/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// The agent is done with its work.
@@ -45,9 +45,9 @@ impl MarkKind {
 pub struct Mark {
     /// The commit that the agent had then.
     pub sha: Oid,
-    /// The reason, or what is done, in the words of who said it.
+    /// The reason, or a summary of the work, in the words of the author.
     pub text: Option<String>,
-    /// Who said it, `name <email>`.
+    /// Its author, `name <email>`.
     pub by: String,
     /// When, RFC 3339 UTC.
     pub at: String,
@@ -102,22 +102,23 @@ pub fn put(
     session: &Session,
     kind: MarkKind,
     agent: &str,
-    (sha, text): (Oid, Option<&str>),
+    sha: Oid,
+    text: Option<&str>,
 ) -> Result<Changed> {
     let stored = StoredMark { sha, text: text.map(str::to_owned) };
     let value = serde_json::to_string(&stored).or_code(Code::Io, || "cannot write a mark")?;
     change(session, &kind.key_of(agent), Some(&value))
 }
 
-/// Takes a mark away.
-pub fn take_away(session: &Session, kind: MarkKind, agent: &str) -> Result<Changed> {
+/// Deletes a mark.
+pub fn delete(session: &Session, kind: MarkKind, agent: &str) -> Result<Changed> {
     change(session, &kind.key_of(agent), None)
 }
 
 fn change(session: &Session, key: &str, value: Option<&str>) -> Result<Changed> {
     let place = Place { scope: BOARD, key };
     let found = Board::open(&session.repo, BOARD)?.find(&session.repo, key).ok().flatten();
-    // Two clones that said it at once have said the same.
+    // Where two clones have written a mark at once, the new one replaces both.
     let version = found.as_ref().filter(|entry| entry.is_in_conflict()).map(Entry::version);
     change::apply(session, Change { place, value, if_version: version.as_deref() })
 }

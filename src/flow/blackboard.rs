@@ -115,7 +115,7 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
         let message = format!("'{board}' is written by 'agents done' and 'agents hold' alone");
         return Err(Error::new(Code::InvalidValue, message)
             .unchanged()
-            .hint("git colony agents hold NAME   # with --release it is taken back"));
+            .hint("git colony agents hold NAME   # --release ends it"));
     }
     let _lock = shared::lock(session)?;
     shared::refresh(session);

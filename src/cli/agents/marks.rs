@@ -9,7 +9,7 @@ use crate::ui::answer::{Answer, Outcome};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Done {
-    /// What is done
+    /// A summary of the work
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     /// Say that it is not done after all

@@ -211,15 +211,15 @@ fn new_declaration() -> Declaration {
     Declaration::of("agents new").answers::<NewAgent>().action(
         action("new_agent", Group::Agents, Effect::Adds)
             .told(
-                "Create a new agent with a clone and a fork. It works in 'path': calls with that \
-                 as 'directory' work there, too",
+                "Create a new agent with a clone and a fork, in 'path': calls with that as \
+                 'directory' work there",
             )
             .takes(&[
                 same("name"),
                 same("fork"),
                 same("from").told("A branch, fork, checkpoint or commit (default: HEAD)"),
                 as_arg("task", "message").plain(),
-                same("with_changes").told("Copy the uncommitted changes from here"),
+                same("with_changes").told("Copy uncommitted changes"),
                 same("lfs"),
                 same("sparse")
                     .told("Check out only the files at the top and below these directories"),

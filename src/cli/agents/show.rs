@@ -89,9 +89,10 @@ fn commit_row(commit: &Entry, now: &Moment) -> Vec<String> {
 }
 
 fn file(entry: &DiffEntry) -> Vec<String> {
-    let lines = match entry.binary {
-        true => "binary".to_owned(),
-        false => format!("+{} -{}", entry.insertions, entry.deletions),
+    let lines = if entry.binary {
+        "binary".to_owned()
+    } else {
+        format!("+{} -{}", entry.insertions, entry.deletions)
     };
     vec![format!("  {}", entry.path), lines]
 }
@@ -128,7 +129,7 @@ impl ShownAgent {
         lines
     }
 
-    /// Returns the name of its state, with what is uncommitted if there is any.
+    /// Returns the name of its state, with its uncommitted files if there are any.
     fn to_look_at(&self) -> String {
         match self.row.unsaved {
             None | Some(0) => self.agent.clone(),

@@ -9,6 +9,7 @@ use crate::git::remote::url::RemoteUrl;
 use crate::model::{Result, World, time};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
 
 pub use super::hub_creation::refuse_incomplete;
@@ -80,7 +81,22 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
         origin_of(session)?.map(|url| url.in_full()),
         time::rfc3339(&world.now()),
     );
-    member.write(repo.common_dir())?;
+    let member = first_record(session, member)?;
     let member = desk_note::settle(world, repo, &member)?;
     Ok((member, hub))
+}
+
+/// Writes the first record of a checkout, or returns the one that another process, or this one before, has written
+/// since: a checkout has one id.
+fn first_record(session: &Session, member: Membership) -> Result<Membership> {
+    let common_dir = session.repo.common_dir();
+    let path = common_dir.join("colony").join("join-lock");
+    let waiting = "waiting for another command with which this repository joins its colony";
+    let _lock = WorktreeLock::take_at(&session.world, &path, session.wait_limit(), waiting)?;
+    let known = Membership::find(&session.repo)?;
+    if let Some(known) = known.filter(|known| known.hub == member.hub) {
+        return Ok(known);
+    }
+    member.write(common_dir)?;
+    Ok(member)
 }

@@ -18,12 +18,12 @@ use crate::store::state::event_log::announce;
 
 use super::agent_places;
 
-/// Whether a mark is made or taken away.
+/// Whether a mark is made or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking<'a> {
     /// It is made, with a text.
     Put(Option<&'a str>),
-    /// It is taken away.
+    /// It is deleted.
     Gone,
 }
 
@@ -52,7 +52,7 @@ pub struct MarkReport {
     pub unchanged: bool,
     /// The commit that the agent has.
     pub sha: Oid,
-    /// The reason, or what is done.
+    /// The reason, or a summary of the work.
     pub text: Option<String>,
     /// The operation; null if nothing had to change, or in a dry run.
     pub op: Option<OperationId>,
@@ -65,7 +65,7 @@ pub struct MarkReport {
 /// Says that the agent of this clone is done with its work, or not done after all.
 pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
     let Some(agent) = session.settings.agent.as_deref() else {
-        let message = "an agent says this of its own work, and this is no agent's clone";
+        let message = "an agent says this of its own work, and this is not the clone of one";
         return Err(Error::new(Code::Usage, message)
             .unchanged()
             .hint("git colony --agent NAME agents done   # or in the clone of the agent"));
@@ -76,7 +76,7 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
             .unchanged()
             .hint("git colony checkpoint -m LABEL   # commits its files"));
     };
-    mark(session, (MarkKind::Done, agent), sha, marking)
+    mark(session, MarkKind::Done, agent, sha, marking)
 }
 
 /// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.
@@ -97,13 +97,14 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
         let message = format!("'{agent}' is neither an agent nor a fork");
         return Err(Error::new(Code::ForkNotFound, message).unchanged().hint("git colony"));
     };
-    mark(session, (MarkKind::Held, name), named.commit, marking)
+    mark(session, MarkKind::Held, name, named.commit, marking)
 }
 
-/// Makes or takes away one mark, and tells the other clones.
+/// Makes or deletes one mark, and tells the other clones.
 fn mark(
     session: &Session,
-    (kind, agent): (MarkKind, &str),
+    kind: MarkKind,
+    agent: &str,
     sha: Oid,
     marking: Marking<'_>,
 ) -> Result<MarkReport> {
@@ -114,8 +115,8 @@ fn mark(
     let _lock = shared::lock(session)?;
     shared::refresh(session);
     let Changed { op, before, now } = match marking {
-        Marking::Put(_) => agent_marks::put(session, kind, agent, (sha, text))?,
-        Marking::Gone => agent_marks::take_away(session, kind, agent)?,
+        Marking::Put(_) => agent_marks::put(session, kind, agent, sha, text)?,
+        Marking::Gone => agent_marks::delete(session, kind, agent)?,
     };
     let warnings = shared::refresh(session);
     let status = match (kind, marking) {

@@ -29,7 +29,7 @@ pub struct Request {
     pub names: Vec<String>,
     /// The number of commands that run at once.
     pub jobs: usize,
-    /// Whether it also runs where a program is at work.
+    /// Whether it also runs where a program works.
     pub busy: bool,
     /// The command: one word is a line for the shell, several are a program with its arguments.
     pub command: Vec<String>,
@@ -45,7 +45,7 @@ pub struct RanReport {
     pub path: PathBuf,
     /// The command, as a line for the shell.
     pub command: String,
-    /// Whether it ran: not where a program is at work, and not in a dry run.
+    /// Whether it ran: not where a program works, and not in a dry run.
     pub ran: bool,
     /// Its exit code; null if it did not run, or a signal ended it.
     pub exit_code: Option<i32>,
@@ -90,7 +90,8 @@ pub fn run(
     std::thread::scope(|scope| {
         for _ in 0..request.jobs.max(1) {
             let sender = sender.clone();
-            scope.spawn(|| work(world, &line, &waiting, sender));
+            let (line, waiting) = (&line, &waiting);
+            scope.spawn(move || work(world, line, waiting, &sender));
         }
         drop(sender);
         let told = receiver.iter().try_for_each(|report| tell(report?));
@@ -107,7 +108,7 @@ fn work(
     world: &World,
     line: &str,
     waiting: &Mutex<VecDeque<RanReport>>,
-    sender: Sender<Result<RanReport>>,
+    sender: &Sender<Result<RanReport>>,
 ) {
     loop {
         let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop_front();
@@ -174,7 +175,7 @@ fn line_of(words: &[String]) -> String {
 /// A clone, and the program that works in it.
 type Busy = (FoundClone, Option<HeldBy>);
 
-/// Finds the clones, and among them those in which a program is at work.
+/// Finds the clones, and among them those in which a program works.
 fn chosen(session: &Session, request: &Request) -> Result<(Vec<FoundClone>, Vec<Busy>)> {
     let clones: Vec<FoundClone> = if request.names.is_empty() {
         agent_places::of_this_checkout(session)?.0

@@ -44,11 +44,11 @@ pub struct ShownAgent {
     pub agents: BTreeMap<String, String>,
 }
 
-/// Collects what is known of an agent; without a name, of the one whose clone this is.
+/// Collects everything about an agent; without a name, of the one whose clone this is.
 pub fn show(session: &Session, typed: Option<&str>) -> Result<ShownAgent> {
     let own = session.settings.agent.as_deref();
     let Some(name) = typed.or(own) else {
-        let message = "this is no agent's clone: the name of an agent is needed";
+        let message = "this is not an agent's clone: the name of an agent is needed";
         return Err(Error::new(Code::Usage, message).unchanged().hint("git colony agents"));
     };
     let clone = agent_places::find(session, name)?;

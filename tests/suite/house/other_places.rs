@@ -25,7 +25,7 @@ const GATED: [&str; 17] = [
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 26] = [
+const OTHERS: [(&str, &str); 27] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
@@ -38,6 +38,7 @@ const OTHERS: [(&str, &str); 26] = [
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
     ("context/working_files.rs", "lists names only, without a monitor of files"),
+    ("flow/agents/agent_run.rs", "commands that the user has typed"),
     ("flow/agents/agent_state.rs", "the world of a repository with our configuration"),
     ("flow/clones/checkout_settings.rs", "the checkout of the clone that acts; starts nothing"),
     ("flow/clones/colony.rs", "the repository that the command has changed"),

@@ -250,7 +250,7 @@ const SAME: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs more than the repository of these tests has.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 15] = [
     "agent_path",
     "catalog_list",
     "catalog_refresh",
@@ -265,6 +265,7 @@ const ELSEWHERE: [&str; 14] = [
     "query_text",
     "read",
     "repo_index_refresh",
+    "show_agent",
 ];
 
 /// Returns a function that puts the ids of the repository in the place of names in capitals.

@@ -104,7 +104,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs a clone or another repository, whose paths and ids are in the answer, or answers with the state of a copy.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
+    "agent_done",
     "catalog_refresh",
     "repo_index_refresh",
     "memory_add",

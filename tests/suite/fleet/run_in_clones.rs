@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-use super::leases::Harness;
-use super::new_and_merge::{agent, commit};
+use crate::agents::leases::Harness;
+use crate::agents::new_and_merge::{agent, commit};
 
 fn ran(desk: &Sandbox, args: &[&str]) -> (u8, Vec<Value>) {
     let run = desk.run(&[&["--json", "agents", "run"], args].concat());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, View};
 
-use super::new_and_merge::{agent, commit};
+use crate::agents::new_and_merge::{agent, commit};
 
 fn row(desk: &Sandbox, agent: &str) -> Value {
     let fleet = desk.json(&["fleet"]);
