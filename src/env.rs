@@ -153,6 +153,7 @@ impl Env {
         let terminal = Terminal::of(&streams, &variables)?;
         let (narrate, progress) = narration(streams.stderr.try_clone()?);
         let world = World {
+            colony_root: None,
             cwd,
             started_in: None,
             named_root: None,

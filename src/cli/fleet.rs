@@ -85,7 +85,9 @@ impl Answer for FleetReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        answers::damaged(&self.damaged)
+        // Those have a row.
+        let others = self.damaged.iter().filter(|clone| !clone.has_lost_git_dir);
+        answers::damaged(others)
     }
 
     fn message(&self) -> String {
@@ -147,6 +149,7 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
+        lines.extend(self.agents.iter().filter_map(lost));
         let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
         lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
@@ -220,6 +223,9 @@ fn uncommitted(row: &Row) -> Span {
 
 /// Returns what a row is at: an operation in progress, else its newest commit.
 fn newest(row: &Row, now: &Moment) -> Span {
+    if row.lost {
+        return Span::new(Role::Bad, "its .git is gone");
+    }
     if let Some(open) = &row.operation {
         return Span::new(Role::Warning, open.to_text());
     }
@@ -348,6 +354,13 @@ fn whose(rows: &[Row], name: &str) -> String {
     let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
     let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
     agent.unwrap_or_else(|| name.to_owned())
+}
+
+/// Says how the clone of an agent is repaired that has lost its git directory.
+fn lost(row: &Row) -> Option<String> {
+    let agent = row.agent.as_ref().filter(|_| row.lost)?;
+    let agent = typed_word(agent);
+    Some(format!("repair: git colony agents restore {agent}   # its files stay, uncommitted"))
 }
 
 /// Says why the uncommitted changes in the clone of an agent are unknown.

@@ -1,6 +1,7 @@
 //! Clones whose record cannot be read, because it is broken or of a newer git-colony. They stay at their
 //! paths, borrow from their hub, and are never pruned.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
 use super::clone_folders::folders;
+use super::hub::Hub;
 
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -30,17 +32,24 @@ pub struct DamagedClone {
     pub code: &'static str,
     /// The problem as text.
     pub reason: String,
+    /// Whether its '.git' is gone, and its files are there: its work is in the hub as it was last published.
+    #[serde(skip)]
+    pub has_lost_git_dir: bool,
 }
 
 impl DamagedClone {
     fn look(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
+        let has_lost_git_dir = agent.is_some() && fs::symlink_metadata(&git_dir).is_err();
         let (code, reason) = match Membership::read(&record) {
             Ok(Some(found)) if !found.is_misplaced_at(&path) => return None,
             Ok(Some(_)) => {
                 let reason = format!("'{}' names another agent or hub", record.display());
                 (Code::RepositoryBroken, reason)
+            }
+            Ok(None) if has_lost_git_dir && !is_empty(&path) => {
+                (Code::RepositoryBroken, "its '.git' is gone".to_owned())
             }
             // Without a repository, it is not a clone of ours.
             Ok(None) if !git_dir.is_dir() => return None,
@@ -50,7 +59,33 @@ impl DamagedClone {
             }
             Err(error) => (error.code(), error.message()),
         };
-        Some(DamagedClone { hub: hub_of(&git_dir), path, agent, code: code.as_str(), reason })
+        let (hub, code) = (hub_of(&git_dir), code.as_str());
+        Some(DamagedClone { hub, path, agent, code, reason, has_lost_git_dir })
+    }
+
+    /// Returns `true` if a hub has work of a clone that has lost everything that tells its hub.
+    fn has_work_in(&self, hub: &Path) -> bool {
+        let Some((hub, published)) = Hub::open(hub).ok().zip(self.published_below()) else {
+            return false;
+        };
+        let rest = published.strip_prefix(ref_names::PUBLISHED_AGENTS).unwrap_or_default();
+        let kept = format!("{}{rest}", ref_names::KEPT_WORK);
+        let has = |below: &str| hub.store.refs_below(below).is_ok_and(|refs| !refs.is_empty());
+        has(&published) || has(&kept)
+    }
+
+    /// Returns the command that repairs it.
+    pub fn way_on(&self) -> String {
+        let shown = self.path.to_string_lossy();
+        let name = self.agent.as_deref().unwrap_or(&shown);
+        if self.has_lost_git_dir {
+            let name = text::typed_word(name);
+            return format!("git colony agents restore {name}   # its files stay, uncommitted");
+        }
+        let name = text::shell_word(name);
+        format!(
+            "git colony clones refresh {name}   # by the user: restores the record; git still works there"
+        )
     }
 
     /// Returns a line for people.
@@ -81,9 +116,11 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     }
     let readers = folders(&root.shared_clones()).into_iter();
     damaged.extend(readers.filter_map(|path| DamagedClone::look(path, None)));
-    damaged.retain(|clone| {
-        let of = clone.hub.as_deref();
-        hub.is_none() || of.is_none() || of == hub
+    damaged.retain(|clone| match (hub, clone.hub.as_deref()) {
+        (None, _) => true,
+        (Some(hub), None) if clone.has_lost_git_dir => clone.has_work_in(hub),
+        (_, None) => true,
+        (hub, of) => of == hub,
     });
     damaged
 }
@@ -101,11 +138,12 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
         .detail("path", clone.path.display().to_string());
     Some(match code {
         Code::NewerFormat => error,
-        _ => error.hint(format!(
-            "git colony clones refresh {}   # by the user: restores the record; git still works there",
-            text::shell_word(name)
-        )),
+        _ => error.hint(clone.way_on()),
     })
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Reads the hub of a clone from its alternates.

@@ -31,6 +31,9 @@ pub struct World {
     pub named_root: Option<NamedRoot>,
     /// The user whom the repository belongs to, if this is root and that user is not: files of root would be in their way.
     pub owner_beside_root: Option<u32>,
+    /// The shared root at which the repository has joined its colony: it wins over the variables, so that another HOME or
+    /// user does not take the agents for removed ones.
+    pub colony_root: Option<PathBuf>,
     /// The environment variables.
     pub variables: Variables,
     /// Returns the time, with any offset.

@@ -86,6 +86,11 @@ impl Membership {
         }
     }
 
+    /// Returns the shared root that the hub is in; `None` if the hub is elsewhere.
+    pub fn root(&self) -> Option<&Path> {
+        self.hub.parent().filter(|hubs| hubs.ends_with("hubs"))?.parent()
+    }
+
     /// Makes the record of a clone; a clone without an agent is for reading.
     pub fn of_clone(
         desk: Membership,

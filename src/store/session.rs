@@ -56,6 +56,7 @@ impl Session {
         settings.timeout = [world.timeout, settings.timeout].into_iter().flatten().min();
         world.timeout = settings.timeout;
         let membership = Membership::find(&repo)?;
+        world.colony_root = membership.as_ref().and_then(Membership::root).map(Path::to_owned);
         let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
         settings.agent = settings.agent.or(of_clone);
         let is_users = membership.as_ref().is_none_or(|member| member.role == Role::Desk);

@@ -253,8 +253,10 @@ pub(in crate::cli) fn held_by(holder: &HeldBy) -> String {
 }
 
 /// Says which clones cannot be used.
-pub(in crate::cli) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
-    let words = clones.iter().map(DamagedClone::to_text);
+pub(in crate::cli) fn damaged<'a>(
+    clones: impl IntoIterator<Item = &'a DamagedClone>,
+) -> Vec<String> {
+    let words = clones.into_iter().map(DamagedClone::to_text);
     words.map(|words| format!("warning: {words}")).collect()
 }
 

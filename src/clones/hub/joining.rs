@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::clones::found;
 use crate::clones::removal::removal_steps;
 use crate::git::remote::url::RemoteUrl;
-use crate::model::{Result, World, time};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result, World, time};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
@@ -66,6 +67,7 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     }
     let (repo, world) = (&session.repo, &session.world);
     refuse_incomplete(repo)?;
+    refuse_elsewhere(world)?;
     let root = SharedRoot::of(world)?;
     let hub = Hub::of_repository(session, &root)?;
     if origin_of(session)?.is_none()
@@ -84,6 +86,23 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let member = first_record(session, member)?;
     let member = desk_note::settle(world, repo, &member)?;
     Ok((member, hub))
+}
+
+/// Refuses to begin again where the shared root of the colony is not here, as in a container: its agents may live on. Who
+/// names that root means it.
+fn refuse_elsewhere(world: &World) -> Result<()> {
+    let Some(root) = world.colony_root.as_ref().filter(|root| !root.is_dir()) else {
+        return Ok(());
+    };
+    if SharedRoot::of_environment(world)? == SharedRoot::of(world)? {
+        return Ok(());
+    }
+    let shown = root.display().to_string();
+    let message = format!("the agents of this repository are below '{shown}', which is not here");
+    let word = shell_word(&shown);
+    // Where it is named, it is made, and the colony begins again.
+    let hint = format!("COLONY_SHARED_ROOT={word} git colony agents new NAME");
+    Err(Error::new(Code::HubMissing, message).unchanged().detail("root", shown).hint(hint))
 }
 
 /// Writes the first record of a checkout, or returns the one that another process, or this one before, has written

@@ -65,6 +65,8 @@ pub struct WantedClone<'a> {
     pub refs: Vec<FoundRef>,
     /// The checkout that it is made from, if any: it gets the tags of that.
     pub desk: Option<&'a Membership>,
+    /// Whether it gives its git directory to the folder at its path, which has lost its own.
+    pub around_files: bool,
     /// The task of its agent.
     pub task: Option<&'a str>,
     /// What it has of the checkout that it is made from.
@@ -94,6 +96,9 @@ impl WantedClone<'_> {
         };
         let scope = self.scope.unwrap_or(&self.start.branch).to_owned();
         let place = folder.join(key::encode(&scope));
+        if self.around_files {
+            return Ok((place, scope));
+        }
         let Some(other) = membership_at(&place) else {
             return refuse_taken(&place, None).map(|()| (place, scope));
         };

@@ -50,17 +50,38 @@ impl Staged {
         if !self.member.hub.is_dir() {
             // 'clones gc' moved the hub aside before it could see this clone.
             atomic::rename(&self.place, &self.folder)?;
-            return Err(Error::new(
-                Code::HubMissing,
-                "the hub was removed while the clone was created",
-            )
-            .hint("run the command again"));
+            return Err(hub_was_removed());
         }
         self.done = true;
         atomic::remove_file(&self.lock_path)?;
         world.reach("clone-in-place")?;
         Ok(self.place.clone())
     }
+
+    /// Gives the git directory of the clone to the folder at its path, which has lost its own; the files of that folder
+    /// stay as they are.
+    pub fn finish_around_files(self, world: &World) -> Result<PathBuf> {
+        let (new, lost) = (self.folder.join(".git"), self.place.join(".git"));
+        durable::sync_file_system(&self.folder)?;
+        if !atomic::rename_to_free(&new, &lost)? {
+            let shown = lost.display().to_string();
+            return Err(Error::new(Code::AgentExists, format!("'{shown}' is there again"))
+                .unchanged()
+                .detail("path", shown));
+        }
+        if !self.member.hub.is_dir() {
+            atomic::rename(&lost, &new)?;
+            return Err(hub_was_removed());
+        }
+        world.reach("clone-in-place")?;
+        // What is left in its folder are copies of files, which go when it is dropped.
+        Ok(self.place.clone())
+    }
+}
+
+fn hub_was_removed() -> Error {
+    Error::new(Code::HubMissing, "the hub was removed while the clone was created")
+        .hint("run the command again")
 }
 
 impl Drop for Staged {

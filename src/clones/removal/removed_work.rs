@@ -14,6 +14,7 @@ use crate::git::{Oid, RefName};
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result};
+use crate::store::files::shared_root::AgentPlace;
 use crate::store::key;
 use crate::store::refs::ref_names;
 
@@ -114,6 +115,16 @@ pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
     .unchanged()
     .detail("removed", names)
     .hint("git colony agents   # lists the removed ones, too"))
+}
+
+/// Returns the work that a clone has published which has lost its git directory; `None` if there is none.
+pub fn published(hub: &Hub, place: &AgentPlace) -> Result<Option<RemovedWork>> {
+    let (agent, scope) = (place.agent.clone(), place.scope());
+    let below = ref_names::PUBLISHED_AGENTS;
+    let kept_as = format!("{below}{}/{}/", key::encode(&agent), key::encode(&scope));
+    let removed_at = String::new();
+    let work = RemovedWork { agent, scope, kept_as, removed_at, is_newest: true };
+    Ok((!refs_in(hub, &work.kept_as)?.is_empty()).then_some(work))
 }
 
 impl RemovedWork {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged;
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
@@ -14,13 +15,14 @@ use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::flow::clones::setup_commands::{self, SetupCommand};
 use crate::flow::clones::{checkout_settings, inherited_files};
+use crate::flow::reports::status;
 use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::settings::approved_commands::Approvals;
 
 use super::last_checkpoint::{self, last_state};
@@ -81,15 +83,16 @@ pub struct RestoredAgent {
 pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
-    refuse(session, request)?;
+    let lost = lost_folder(session, &root, request)?;
+    refuse(session, request, lost.as_ref())?;
     if session.is_dry() {
         let hub = Hub::open(&locate::place_of(session, &root)?)?;
-        return Plan::make(&root, &hub, request)?.report(&root, &hub);
+        return Plan::make(&root, &hub, request, lost.as_ref())?.report(&root, &hub);
     }
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     last_checkpoint::resume(world, &root);
-    let plan = Plan::make(&root, &hub, request)?;
+    let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
     let url = locate::origin_of(session)?.map(|url| url.in_full());
     let here = || session.repo.common_dir().display().to_string();
     let wanted = WantedClone {
@@ -100,6 +103,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
         desk: Some(&member),
+        around_files: lost.is_some(),
         task: None,
         inherited: checkout_settings::of(session),
         large_files: LargeFiles::All,
@@ -114,9 +118,13 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut report = plan.report(&root, &hub)?;
     report.dry_run = false;
-    report.files = Some(plan.fill(session, &hub, &staged, &mut report.setup)?);
-    report.path = staged.finish(world)?;
+    plan.fill(session, &hub, &staged, &mut report.setup)?;
+    report.path = match lost {
+        Some(_) => staged.finish_around_files(world)?,
+        None => staged.finish(world)?,
+    };
     let inside = session_at(world, &report.path)?;
+    report.files = Some(status::unsaved(&inside.repo.scan(&inside.world)?));
     publish::publish(&inside)?;
     if let Some(places) = &plan.log {
         removed_log::delete_log(world, &hub, places, &report.path)?;
@@ -127,10 +135,29 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     Ok(report)
 }
 
-fn refuse(session: &Session, request: &Request) -> Result<()> {
+/// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is
+/// asked for.
+fn lost_folder(
+    session: &Session,
+    root: &SharedRoot,
+    request: &Request,
+) -> Result<Option<AgentPlace>> {
+    if request.other.is_some() || request.at.is_some() {
+        return Ok(None);
+    }
+    let mut damaged = damaged::clones(root, Some(&locate::place_of(session, root)?));
+    damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
+    let path = damaged.first().and_then(|clone| clone.path.canonicalize().ok());
+    Ok(path.and_then(|path| AgentPlace::find(&path)))
+}
+
+fn refuse(session: &Session, request: &Request, lost: Option<&AgentPlace>) -> Result<()> {
     session.refuse_reader()?;
     let agent = request.other.as_ref().unwrap_or(&request.name);
     Identity::of_agent(agent)?;
+    if lost.is_some() {
+        return Ok(());
+    }
     refuse_standing(session, agent).map_err(|error| match &request.other {
         Some(_) => error,
         None => error
@@ -146,11 +173,25 @@ struct Plan<'a> {
     start: Start,
     /// Its operation log, if the new clone can continue it.
     log: Option<Places>,
+    /// Whether its files are those of the folder that has lost its git directory.
+    has_files: bool,
 }
 
 impl<'a> Plan<'a> {
-    fn make(root: &SharedRoot, hub: &Hub, request: &'a Request) -> Result<Plan<'a>> {
-        let work = removed_work::find(hub, &request.name, request.at.as_deref())?;
+    fn make(
+        root: &SharedRoot,
+        hub: &Hub,
+        request: &'a Request,
+        lost: Option<&AgentPlace>,
+    ) -> Result<Plan<'a>> {
+        let published = match lost {
+            Some(place) => removed_work::published(hub, place)?,
+            None => None,
+        };
+        let work = match published {
+            Some(published) => published,
+            None => removed_work::find(hub, &request.name, request.at.as_deref())?,
+        };
         let mut held = work.held(hub)?;
         let repo = hub.store.to_read()?;
         held.late.retain(|tag| {
@@ -169,7 +210,8 @@ impl<'a> Plan<'a> {
             Some(log) => log.log_to_continue(root, hub.store.path())?.cloned(),
             None => None,
         };
-        Ok(Plan { agent: request.other.as_ref().unwrap_or(&request.name), work, held, start, log })
+        let agent = request.other.as_ref().unwrap_or(&request.name);
+        Ok(Plan { agent, work, held, start, log, has_files: lost.is_some() })
     }
 
     /// Returns the refs of the new clone beside its current branch.
@@ -206,15 +248,14 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Restores into the clone everything but refs and the files of its commit; returns the number
-    /// of uncommitted paths.
+    /// Restores into the clone everything but refs and the files of its commit.
     fn fill(
         &self,
         session: &Session,
         hub: &Hub,
         staged: &Staged,
         setup: &mut Vec<String>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let world = &session.world;
         if let Some(places) = &self.log {
             removed_log::give(world, hub, places, &staged.folder().join(".git"))?;
@@ -231,9 +272,11 @@ impl<'a> Plan<'a> {
         }
         drop(inside);
         crate::flow::clones::clone::set_up(world, Some(session), staged, setup)?;
-        inherited_files::ignored_files(session, staged.folder(), setup)?;
-        if let Some(state) = self.held.uncommitted {
-            inherited_files::put(world, staged, state)?;
+        if !self.has_files {
+            inherited_files::ignored_files(session, staged.folder(), setup)?;
+            if let Some(state) = self.held.uncommitted {
+                inherited_files::put(world, staged, state)?;
+            }
         }
         for late in &self.held.late {
             let id = late.to_string();
@@ -241,8 +284,7 @@ impl<'a> Plan<'a> {
                 "note: files written while the clone was deleted were kept: git show {id}"
             ));
         }
-        let inside = staged.session(world)?;
-        Ok(crate::flow::reports::status::unsaved(&inside.repo.scan(&inside.world)?))
+        Ok(())
     }
 }
 

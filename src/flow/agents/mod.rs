@@ -16,11 +16,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::found;
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal::{self, removed_work};
+use crate::clones::{damaged, found};
 use crate::design::default_branch;
 use crate::design::fork::{self, names};
 use crate::git::identity::Identity;
@@ -260,6 +260,7 @@ impl Plan {
             start: self.start.clone(),
             refs: Vec::new(),
             desk: Some(home.member),
+            around_files: false,
             task: request.task.as_deref(),
             inherited: checkout_settings::of(session),
             large_files: request.large_files.clone(),
@@ -299,6 +300,14 @@ pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     let mut taken = found::clones(&root, Some(&hub))
         .into_iter()
         .filter(|clone| clone.member.agent.as_deref() == Some(agent));
+    let damaged = damaged::clones(&root, Some(&hub));
+    if let Some(clone) = damaged.iter().find(|clone| clone.agent.as_deref() == Some(agent)) {
+        let message = format!("agent '{agent}' has a clone, which is damaged: {}", clone.reason);
+        return Err(Error::new(Code::AgentExists, message)
+            .unchanged()
+            .detail("path", clone.path.display().to_string())
+            .hint(clone.way_on()));
+    }
     match taken.next() {
         None => Ok(()),
         Some(clone) => Err(Error::new(

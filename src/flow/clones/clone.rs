@@ -104,6 +104,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         start: start.clone(),
         refs: Vec::new(),
         desk: source.desk.as_ref(),
+        around_files: false,
         task: None,
         inherited: inherited(session.filter(|_| source.desk.is_some())),
         large_files: request.large_files.clone(),

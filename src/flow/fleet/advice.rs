@@ -96,7 +96,8 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
     }
     let is_open = |row: &&Row| {
         let is_held = row.held.is_some() || row.contains_held.is_some();
-        let is_free = row.outside_scope.is_empty() && row.problem.is_none() && !is_held;
+        let is_whole = row.problem.is_none() && !row.lost;
+        let is_free = row.outside_scope.is_empty() && is_whole && !is_held;
         is_free && row.commits > 0 && !is_settling(row)
     };
     let open: Vec<&Row> = rows.iter().filter(is_open).collect();

@@ -130,6 +130,10 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         Whose::Everyone => (agent_places::of_agents(session)?, BTreeSet::new()),
     };
     let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
+    let damaged = agent_places::damaged_here(session)?;
+    let lost = damaged.iter().filter(|clone| clone.has_lost_git_dir);
+    rows.extend(lost.map(|clone| Row::of_lost(clone, &forks)));
+    rows.sort_by(|a, b| a.agent.cmp(&b.agent));
     describe_all(session, &forks, &mut rows)?;
     marked::mark(session, &forks, &mut rows)?;
     let protected = ProtectedBranches::read(&session.world, repo);
@@ -174,7 +178,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         removed: removed.unwrap_or_default(),
         elsewhere: elsewhere.into_iter().collect(),
         agents: rows,
-        damaged: agent_places::damaged_here(session)?,
+        damaged,
         protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),
         locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::blackboard::agent_marks::Mark;
+use crate::clones::damaged::DamagedClone;
 use crate::clones::found::FoundClone;
 use crate::design::allowed_paths::path_preview;
 use crate::design::checkpoint::all_saved_at::kept_at;
@@ -92,6 +93,9 @@ pub struct Row {
     pub work: Work,
     /// The number of uncommitted paths in its clone; `None` if unknown.
     pub unsaved: Option<usize>,
+    /// Whether its clone has lost its '.git': `agents restore` repairs that, with its files as uncommitted ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
     /// Why the number is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<ForkProblem>,
@@ -172,6 +176,13 @@ impl Row {
             last_seen_at: fork.last_commit_at.clone(),
             ..Row::of(fork.agent.clone())
         }
+    }
+
+    /// Makes the row of an agent whose clone has lost its git directory.
+    pub(super) fn of_lost(clone: &DamagedClone, forks: &[Fork]) -> Row {
+        let is_its = |fork: &&Fork| fork.agent.is_some() && fork.agent == clone.agent;
+        let fork = forks.iter().find(is_its);
+        Row { lost: true, fork: fork.map(|fork| fork.name.clone()), ..Row::of(clone.agent.clone()) }
     }
 
     fn of(agent: Option<String>) -> Row {

@@ -142,6 +142,7 @@ impl Place {
         ];
         let start = crate::model::time::from_git(1_767_323_045, 0).unwrap();
         let world = World {
+            colony_root: None,
             cwd: folder.to_owned(),
             started_in: None,
             named_root: None,

@@ -21,13 +21,22 @@ pub fn has_left(clone: &Path) -> bool {
     is_aside && leaving_note(clone).exists()
 }
 
-/// `COLONY_SHARED_ROOT`, else `git-colony` in the user's data directory.
+/// The root at which the repository has joined its colony, else `COLONY_SHARED_ROOT`, else `git-colony` in the user's data
+/// directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedRoot(PathBuf);
 
 impl SharedRoot {
     /// Finds the folder, which need not exist.
     pub fn of(world: &World) -> Result<SharedRoot> {
+        match &world.colony_root {
+            Some(root) => Ok(SharedRoot(resolved(root))),
+            None => SharedRoot::of_environment(world),
+        }
+    }
+
+    /// Finds the folder that the variables name, for a repository that has not joined a colony.
+    pub fn of_environment(world: &World) -> Result<SharedRoot> {
         let named = world.variable("COLONY_SHARED_ROOT").map(PathBuf::from);
         let data = || {
             let data = world

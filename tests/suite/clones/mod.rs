@@ -1,5 +1,6 @@
 //! Clones and hubs: made, refreshed, sparse, damaged, on other file systems.
 
+mod another_home;
 mod checkout_settings;
 mod clone_commands;
 mod file_systems;
@@ -7,6 +8,7 @@ mod half_objects;
 mod hub_damage;
 mod hub_faults;
 mod like_a_worktree;
+mod lost_git_dir;
 mod newer_format;
 mod sparse_clones;
 mod variables;

@@ -376,6 +376,7 @@ impl View {
         let moment = start + Duration::seconds(seconds);
         let nonces = Arc::clone(&self.nonces);
         World {
+            colony_root: None,
             cwd: self.root.clone(),
             started_in: None,
             named_root: None,

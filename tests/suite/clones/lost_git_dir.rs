@@ -1,0 +1,103 @@
+//! A clone that has lost its '.git', as by an agent's own 'rm -rf'.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::new_and_merge::{agent, commit};
+use crate::support::{Sandbox, View};
+
+fn row(view: &View, agent: &str) -> Value {
+    let fleet = view.json(&["fleet"]);
+    let mut rows = fleet["agents"].as_array().unwrap().iter();
+    rows.find(|row| row["agent"] == agent).cloned().unwrap_or_default()
+}
+
+/// An agent with a commit and all kinds of uncommitted changes, whose '.git' is deleted; returns its files.
+fn lost(desk: &Sandbox) -> (View, String) {
+    let ada = agent(desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    commit(&ada, "gone.txt", "gone\n");
+    ada.write("kept.txt", "edited\n");
+    ada.write("new/file.txt", "new\n");
+    ada.write("staged.txt", "staged\n");
+    ada.git(&["add", "staged.txt"]);
+    fs::remove_file(ada.path("gone.txt")).unwrap();
+    // As a program that runs in the clone has it: commits are published by their hook or by a command.
+    ada.colony(&["status"]);
+    let status = ada.git(&["status", "--porcelain", "-uall"]);
+    fs::remove_dir_all(ada.path(".git")).unwrap();
+    (ada, status.replace("A  ", "?? "))
+}
+
+#[test]
+fn a_clone_without_its_git_directory_is_repaired_around_its_files() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    let (ada, status) = lost(&desk);
+    let told = row(&here, "ada");
+    assert_eq!((&told["lost"], &told["unsaved"]), (&json!(true), &Value::Null), "{told:#}");
+    let fleet = desk.json(&["fleet"]);
+    assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
+    assert_eq!(fleet["removed"], json!([]), "{fleet:#}");
+    let shown = desk.colony(&["fleet"]);
+    assert!(shown.contains("its .git is gone"), "{shown}");
+    assert!(shown.contains("git colony agents restore ada"), "{shown}");
+    // Nothing takes its work for that of a removed agent, or its folder for one that may go.
+    let bob = desk.colony(&["agents", "new", "bob"]);
+    for args in [["agents", "new", "ada"], ["agents", "remove", "ada"], ["agents", "path", "ada"]] {
+        let refused = desk.run(&args);
+        assert_eq!(refused.code, 128, "{args:?}: {}", refused.stdout);
+        assert!(refused.stderr.contains("git colony agents restore ada"), "{}", refused.stderr);
+    }
+    desk.colony(&["clones", "gc"]);
+    let planned = desk.json(&["agents", "restore", "ada", "-n"]);
+    assert_eq!((&planned["dry_run"], &planned["fork"]), (&json!(true), &json!("fork/ada")));
+    assert!(!ada.path(".git").exists());
+    let restored = desk.json(&["agents", "restore", "ada"]);
+    assert_eq!(restored["path"], ada.root.to_str().unwrap(), "{restored:#}");
+    assert_eq!(restored["files"], 4);
+    let after = ada.git(&["status", "--porcelain", "-uall"]);
+    let sorted = |status: &str| {
+        let mut lines: Vec<_> = status.lines().map(|line| line.trim_start().to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&after), sorted(&status));
+    assert_eq!(fs::read_to_string(ada.path("kept.txt")).unwrap(), "edited\n");
+    ada.git(&["fsck", "--strict"]);
+    let told = row(&here, "ada");
+    assert_eq!((&told["commits"], &told["unsaved"]), (&json!(2), &json!(4)), "{told:#}");
+    ada.colony(&["checkpoint", "-m", "all of it"]);
+    desk.colony(&["merge", "ada"]);
+    assert_eq!(fs::read_to_string(desk.path("new/file.txt")).unwrap(), "new\n");
+    assert!(std::path::Path::new(bob.trim()).is_dir());
+}
+
+#[test]
+fn a_lost_clone_of_another_repository_is_not_told_of() {
+    let desk = Sandbox::new();
+    lost(&desk);
+    let other = desk.outside().join("other");
+    desk.git(&["init", "-q", "-b", "main", other.to_str().unwrap()]);
+    let other = desk.at(other);
+    other.write("a.txt", "a\n");
+    other.git(&["add", "-A"]);
+    other.git(&["-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "a"]);
+    assert_eq!(row(&other, "ada"), Value::Null);
+    assert_eq!(other.json(&["agents"])["damaged"], json!([]));
+    let refused = other.run(&["agents", "restore", "ada"]);
+    assert_eq!(refused.code, 128, "{}", refused.stdout);
+}
+
+#[test]
+fn what_is_no_lost_clone_is_not_repaired() {
+    let desk = Sandbox::new();
+    let (ada, _) = lost(&desk);
+    // A folder that somebody has made a repository again is theirs.
+    ada.git(&["init", "-q"]);
+    let refused = desk.run(&["agents", "restore", "ada"]);
+    assert_eq!(refused.code, 128, "{}", refused.stdout);
+    assert!(ada.path(".git/HEAD").exists());
+    assert_eq!(fs::read_to_string(ada.path("kept.txt")).unwrap(), "edited\n");
+}
