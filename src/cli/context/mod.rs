@@ -12,6 +12,7 @@ use crate::cli::search::{FilesArgs, MAPPED_WORKTREE, partial_note};
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
+use crate::model::RepoPath;
 use crate::model::text::shell_word;
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, unknown_view};
@@ -39,10 +40,11 @@ pub(super) struct Args {
     #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view", "skeleton"])]
     words: Vec<String>,
     /// The question, if it is a single word that is a command
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "all"])]
     question: Option<String>,
-    /// Print these files, or those of these directories, then what they use and related files
-    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["words", "all"])]
+    /// Print these files, or those of these directories, then what they use and related files; with a question, search
+    /// only them
+    #[arg(last = true, value_name = "PATH", conflicts_with = "all")]
     paths: Vec<PathBuf>,
     /// Print all mapped files, from the first on
     #[arg(long, conflicts_with = "words")]
@@ -166,13 +168,18 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         )?;
         return face.answer(&report);
     }
-    let paths = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
+    let typed = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
+    let paths: Vec<RepoPath> = typed.collect::<Result<_, _>>()?;
+    let mut files = args.files.files(&session)?;
+    let asks = args.question.is_some() || !args.words.is_empty();
     let about = if args.all {
         About::All
-    } else if args.paths.is_empty() {
+    } else if paths.is_empty() || asks {
+        let named = paths.iter().filter(|path| !path.as_bytes().is_empty());
+        files.globs.extend(named.flat_map(at_or_below));
         About::Question(args.question.unwrap_or_else(|| args.words.join(" ")))
     } else {
-        About::Paths(paths.collect::<Result<_, _>>()?)
+        About::Paths(paths)
     };
     if let [word] = args.words.as_slice()
         && let Some(note) = file_note(&session, word)
@@ -181,12 +188,24 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     }
     let request = ContextRequest {
         about,
-        files: args.files.files(&session)?,
+        files,
         budget: args.budget.unwrap_or(DEFAULT_BUDGET),
         excludes_resident: args.exclude_resident,
     };
     let report = context::context(&session, &request)?;
     face.answer(&report)
+}
+
+/// Returns the globs of a file, or of the files of a directory.
+fn at_or_below(path: &RepoPath) -> [String; 2] {
+    let mut plain = String::new();
+    for letter in path.to_string().chars() {
+        if "*?[]{}!\\".contains(letter) {
+            plain.push('\\');
+        }
+        plain.push(letter);
+    }
+    [plain.clone(), format!("{plain}/**")]
 }
 
 /// Returns a note on a question that is the path of a file.

@@ -74,7 +74,7 @@ impl Staged {
             return Err(hub_was_removed());
         }
         world.reach("clone-in-place")?;
-        // What is left in its folder are copies of files, which go when it is dropped.
+        // Only copies of files are left in its folder: they go when it is dropped.
         Ok(self.place.clone())
     }
 }

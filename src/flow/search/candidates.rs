@@ -30,6 +30,7 @@ use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
+use crate::text::readers::Format;
 
 /// The number of best passages that are compared with the phrases of a query.
 const MAX_COMPARED: usize = 200;
@@ -233,7 +234,15 @@ impl Searched<'_> {
         let find = |word: &str| self.places(word);
         let mut ranked = definitions::rank(&self.view, &used, find)?;
         ranked.retain(|it| !documents.contains(&it.document));
-        Ok(ranked)
+        let mut of_code = Vec::new();
+        for it in ranked {
+            // A title of prose that has a word defines nothing that code uses.
+            let candidate = self.candidate(&it)?;
+            if Format::of_knowledge(&candidate.document.document.path) == Some(Format::Code) {
+                of_code.push(it);
+            }
+        }
+        Ok(of_code)
     }
 
     pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {

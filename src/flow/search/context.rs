@@ -114,7 +114,8 @@ pub struct ContextPart {
 pub struct NextFile {
     /// The file, from the root of its repository.
     pub path: RepoPath,
-    /// Its line that matches best, from 1; null where lines of the text are not lines of the file.
+    /// Its line that matches best, from 1; null where none does, as only the history leads there, or where lines of the
+    /// text are not lines of the file.
     pub line: Option<usize>,
     /// The beginning of that line.
     pub text: String,

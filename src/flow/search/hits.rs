@@ -84,12 +84,15 @@ impl Searched<'_> {
         let candidate = self.candidate(ranked)?;
         let text = self.text(&candidate)?;
         let body = text.get(candidate.passage.range()).unwrap_or_default();
-        let best = best_line(query, body);
+        let path = candidate.document.document.path.clone();
+        // A file that only the history leads to has no line that matches.
+        let Some(best) = matching_line(query, body) else {
+            return Ok(NextFile { path, line: None, text: String::new() });
+        };
         let before: usize = body.split_inclusive('\n').take(best).map(str::len).sum();
         let place = self.place(&candidate, &text, candidate.passage.range().start + before)?;
         let line = body.lines().nth(best).unwrap_or_default().trim();
         let shown: String = line.chars().filter(|c| !c.is_control()).take(MAX_NEXT_LINE).collect();
-        let path = candidate.document.document.path.clone();
         Ok(NextFile { path, line: place.line, text: escape::line(shown.trim_end()) })
     }
 
@@ -164,17 +167,22 @@ impl Searched<'_> {
 
 /// Returns the line with the most different words of the query, by its number within a passage.
 fn best_line(query: &Query, body: &str) -> usize {
+    matching_line(query, body).unwrap_or(0)
+}
+
+/// Does the same; `None` if no line has a word of the query.
+fn matching_line(query: &Query, body: &str) -> Option<usize> {
     let score = |line: &str| {
         let words = words::of(line);
         let has = |word: &str| words.iter().any(|it| it == word);
         let found = query.words.iter().filter(|it| has(&it.word)).count();
         (found, found > 0 && is_heading(line))
     };
-    let mut best = (0, (0, false));
+    let mut best = (None, (0, false));
     for (number, line) in body.lines().enumerate() {
         let score = score(line);
         if score > best.1 {
-            best = (number, score);
+            best = (Some(number), score);
         }
     }
     best.0

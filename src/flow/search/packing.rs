@@ -131,6 +131,10 @@ impl<'a, 's> Packing<'a, 's> {
                 requested.insert(document);
             }
         }
+        // Where a file is cut that was asked for, nothing takes the place of its rest.
+        if self.is_full {
+            return Ok(());
+        }
         let definitions = self.searched.definitions(&requested)?;
         let used = self.packer.used();
         let share = used + self.budget.saturating_sub(used) * DEFINITIONS_SHARE / 100;

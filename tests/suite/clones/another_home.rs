@@ -40,7 +40,7 @@ fn another_home_reaches_the_same_agents_and_removes_none() {
 }
 
 #[test]
-fn nothing_begins_again_where_the_root_of_the_colony_is_not_there() {
+fn nothing_begins_again_where_the_root_is_not_there() {
     let desk = Sandbox::new();
     commit(&agent(&desk, "ada"), "ada.txt", "of ada\n");
     let root = desk.outside().join("home/.local/share/git-colony");

@@ -31,7 +31,7 @@ fn lost(desk: &Sandbox) -> (View, String) {
 }
 
 #[test]
-fn a_clone_without_its_git_directory_is_repaired_around_its_files() {
+fn a_clone_without_git_dir_is_repaired_around_its_files() {
     let desk = Sandbox::new();
     let here = desk.at(desk.root.clone());
     let (ada, status) = lost(&desk);

@@ -118,6 +118,44 @@ fn paths_come_with_related_files() {
 }
 
 #[test]
+fn nothing_takes_the_place_of_a_file_that_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let body: Vec<String> =
+        (0..200).map(|at| format!("pub fn parcel_{at}(x: u32) {{}}\n")).collect();
+    sandbox.write("src/main.rs", body.join("\n"));
+    sandbox.write("src/other.rs", "fn caller() { parcel_7(1); }\n");
+    sandbox.write("LICENSE", "# Parcel\n\nLicence words: parcel\n");
+    map(&sandbox);
+    for budget in (50..2_000).step_by(150) {
+        let told = context(&sandbox, &["--budget", &budget.to_string(), "--", "src/main.rs"]);
+        let parts = told["parts"].as_array().unwrap();
+        assert!(parts.iter().all(|part| part["path"] == "src/main.rs"), "{budget}: {told:#}");
+    }
+    // Prose defines nothing that code uses.
+    let told = context(&sandbox, &["--budget", "9000", "--", "src/main.rs"]);
+    assert!(!paths(&told, "parts").contains(&"LICENSE".to_owned()), "{told:#}");
+}
+
+#[test]
+fn a_question_with_paths_is_asked_of_them_alone() {
+    let sandbox = Sandbox::new();
+    for path in ["src/a.rs", "src/deep/b.rs", "far/c.rs", "we[i]rd/d.rs", "wei/e.rs"] {
+        sandbox.write(path, format!("fn weigh_parcel() {{ of(\"{path}\") }}\n"));
+    }
+    map(&sandbox);
+    let of = |paths_asked: &[&str]| {
+        let told = context(&sandbox, &[&["weigh", "parcel", "--"], paths_asked].concat());
+        let mut found = paths(&told, "parts");
+        found.sort();
+        found
+    };
+    assert_eq!(of(&["src"]), ["src/a.rs", "src/deep/b.rs"]);
+    assert_eq!(of(&["src/a.rs", "far"]), ["far/c.rs", "src/a.rs"]);
+    assert_eq!(of(&["we[i]rd"]), ["we[i]rd/d.rs"]);
+    assert_eq!(of(&["."]).len(), 5);
+}
+
+#[test]
 fn paths_come_with_the_definitions_of_what_they_use() {
     let sandbox = Sandbox::new();
     sandbox.write("src/main.rs", "fn main() {\n    weigh_parcel(3);\n}\n");

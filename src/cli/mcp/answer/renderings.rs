@@ -39,6 +39,7 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&[], "repositories_queried", OMITTED),
     (&["search", "context"], "stale_scopes", OMITTED),
     (&["context"], "parts", OMITTED),
+    (&["context"], "next_files", OMITTED),
     (&["search"], "hits", Rendering::Items(passages)),
     (&["find"], "hits", Rendering::Items(found)),
     (&["query_text"], "hits", Rendering::Items(found_lines)),
