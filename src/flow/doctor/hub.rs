@@ -6,6 +6,7 @@ use crate::clones::hub::{Hub, joining};
 use crate::git::process::Output;
 use crate::model::{Result, text};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 
 use super::{Check, Depth};
 
@@ -23,7 +24,22 @@ pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
         }));
     }
     if !path.is_dir() {
-        return Ok(None);
+        // Who has deleted it with the last clone misses nothing; elsewhere it may be alive.
+        let is_elsewhere = member.root().is_some_and(|root| {
+            !root.is_dir()
+                && SharedRoot::of_environment(&session.world).is_ok_and(|it| it.path() != root)
+        });
+        let root = member.root().map(|root| root.display().to_string()).unwrap_or_default();
+        return Ok(is_elsewhere.then(|| {
+            let detail =
+                format!("the agents of this repository are below '{root}', which is not here");
+            let word = text::shell_word(&root);
+            Check::ill(
+                "hub",
+                detail,
+                format!("COLONY_SHARED_ROOT={word} git colony agents new NAME"),
+            )
+        }));
     }
     let broken = match fault(session, path, depth) {
         Ok(fault) => fault,

@@ -6,6 +6,7 @@ mod merge_drivers;
 mod setup;
 mod storage;
 mod versions;
+mod writing;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,6 +69,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
 
 fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     let mut checks = versions::large_files(session)?;
+    checks.push(writing::check(session));
     checks.extend(locks::locks(session)?);
     checks.extend(hub::check(session, depth)?);
     checks.extend(locks::migration(session)?);

@@ -1,9 +1,12 @@
 //! Root in the repository of another user: what reads works, and no file of root is left behind.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Sandbox, View};
+use serde_json::Value;
+
+use crate::support::{Sandbox, View, program_path};
 
 /// The user nobody.
 const OWNER: &str = "65534";
@@ -76,4 +79,59 @@ fn root_leaves_no_file_in_the_repository_of_another_user() {
     assert!(refused >= 14, "{refused}");
     chown("0").unwrap();
     assert!(safe.program().args(["checkpoint", "-m", "kept"]).status().unwrap().success());
+}
+
+#[test]
+fn doctor_finds_each_place_that_refuses_the_owner() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["agents", "new", "ada"]);
+    sandbox.write("a.txt", "edited\n");
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    let outside = sandbox.outside().to_owned();
+    let chown = |user: &str, path: &Path| {
+        sandbox.process("chown").args(["-R", user]).arg(path).status().unwrap().success()
+    };
+    if !chown(OWNER, &outside) {
+        // Only root gives files away.
+        return;
+    }
+    let safe = trusting(&sandbox);
+    let program = outside.join("git-colony-of-owner");
+    fs::copy(program_path(), &program).unwrap();
+    let as_owner = |args: &[&str]| -> (Option<i32>, Value) {
+        let mut run = safe.process("setpriv");
+        run.args(["--reuid", OWNER, "--regid", OWNER, "--clear-groups"]).arg(&program);
+        let done = run.args(args).output().unwrap();
+        (done.status.code(), serde_json::from_slice(&done.stdout).unwrap_or_default())
+    };
+    let writing = || {
+        let (_, told) = as_owner(&["--json", "doctor"]);
+        let checks = told["checks"].as_array().unwrap_or_else(|| panic!("{told:#}")).clone();
+        checks.into_iter().find(|check| check["name"] == "writing").unwrap()
+    };
+    assert_eq!(writing()["ok"], true, "{:#}", writing());
+    let hub = crate::agents::new_and_merge::hub(&sandbox);
+    let git = sandbox.path(".git");
+    for place in [
+        sandbox.path("."),
+        git.clone(),
+        git.join("objects"),
+        git.join("refs/heads"),
+        git.join("colony"),
+        git.join("colony/lock"),
+        hub.clone(),
+        hub.join("objects"),
+        hub.join("colony"),
+    ] {
+        assert!(place.exists(), "{}", place.display());
+        // A file or folder of root, as one of its commands leaves it.
+        let one = |user: &str| sandbox.process("chown").arg(user).arg(&place).status().unwrap();
+        one("0");
+        let told = writing();
+        assert_eq!(told["ok"], false, "{}: {told:#}", place.display());
+        assert!(told["fix"].as_str().unwrap().starts_with("sudo chown"), "{told:#}");
+        one(OWNER);
+    }
+    assert_eq!(writing()["ok"], true, "{:#}", writing());
+    assert_eq!(as_owner(&["--json", "checkpoint", "-m", "kept"]).0, Some(0));
 }

@@ -1,0 +1,119 @@
+//! Tries what commands will do: write in the folders of git and of the colony, and open the locks. A folder that belongs
+//! to another user, as after a command of root, or a read-only file system would refuse that.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use crate::model::text::shell_word;
+use crate::store::Session;
+use crate::store::files::places::Places;
+use crate::store::files::shared_root::SharedRoot;
+
+use super::Check;
+
+/// The most folders of refs, or of our own, that are looked at in one place.
+const MAX_FOLDERS: usize = 2_000;
+
+/// The bytes that are written: a full disk or a quota may have room for none.
+const TRIED: [u8; 4096] = [0; 4096];
+
+/// Tries to write wherever a command of this repository may write; nothing is left behind.
+pub(super) fn check(session: &Session) -> Check {
+    if let Err(error) = session.world.refuse_root() {
+        let way = error.hint_text().unwrap_or("run it as the owner of the repository");
+        return Check::ill("writing", error.message(), way);
+    }
+    let (tried, folders, files) = places(session);
+    let mut refused: Vec<(PathBuf, io::Error)> = Vec::new();
+    let may = |folder: &Path| access(folder, Access::WRITE_OK | Access::EXEC_OK);
+    for folder in &folders {
+        refused.extend(may(folder).err().map(|error| (folder.clone(), error.into())));
+    }
+    for file in files.iter().filter(|file| file.exists()) {
+        let opened = OpenOptions::new().write(true).open(file);
+        refused.extend(opened.err().map(|error| (file.clone(), error)));
+    }
+    if refused.is_empty() {
+        let try_in = |folder: &PathBuf| {
+            let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&TRIED));
+            written.err().map(|error| (folder.clone(), error))
+        };
+        refused.extend(tried.iter().find_map(try_in));
+    }
+    match refused.first() {
+        None => Check::well("writing", format!("can write in {} folders", folders.len())),
+        Some((path, error)) => told(path, error, refused.len() - 1),
+    }
+}
+
+/// Returns the folders in which a file is tried, all folders that have to be writable, and the locks.
+fn places(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<PathBuf>) {
+    let repo = &session.repo;
+    let (git_dir, common_dir) = (repo.git_dir(), repo.common_dir());
+    let own = common_dir.join("colony");
+    let mut tried = vec![repo.workdir().to_owned(), git_dir.to_owned(), common_dir.to_owned()];
+    let mut files = vec![Places::lock_of(repo), own.join("lock"), own.join("refs-lock")];
+    let mut folders = tried.clone();
+    for below in ["refs", "logs", "objects", "colony", "colony-kept"] {
+        collect(&common_dir.join(below), &mut folders);
+    }
+    collect(&git_dir.join("colony"), &mut folders);
+    if let Some(member) = &session.membership {
+        for below in ["", "refs", "objects", "colony", "colony-desks"] {
+            collect(&member.hub.join(below), &mut folders);
+        }
+        tried.extend(Some(member.hub.clone()).filter(|hub| hub.is_dir()));
+        let locks = ["shared-lock", "refs-lock"];
+        files.extend(locks.map(|lock| member.hub.join("colony").join(lock)));
+    }
+    if let Ok(root) = SharedRoot::of(&session.world) {
+        let below = ["", "hubs", "agents", "staging", "leaving", "trash"];
+        let of_root = below.map(|below| root.path().join(below));
+        folders.extend(of_root.into_iter().filter(|folder| folder.is_dir()));
+        files.push(root.path().join("staging.lock"));
+    }
+    folders.sort();
+    folders.dedup();
+    (tried, folders, files)
+}
+
+/// Collects a folder, if it is there, and those below it.
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut open = vec![folder.to_owned()];
+    let most = found.len() + MAX_FOLDERS;
+    while let Some(next) = open.pop().filter(|_| found.len() < most) {
+        let Ok(entries) = std::fs::read_dir(&next) else {
+            // One that cannot be read is refused by the look at it; one that is not there is made when it is needed.
+            found.extend(next.exists().then_some(next));
+            continue;
+        };
+        let below = entries.flatten().filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
+        open.extend(below.map(|entry| entry.path()));
+        found.push(next);
+    }
+}
+
+/// Says what is refused, and what the user can do about it.
+fn told(path: &Path, error: &io::Error, more: usize) -> Check {
+    let shown = path.display();
+    let others = if more > 0 { format!(", and in {more} more places") } else { String::new() };
+    let detail = format!("cannot write in '{shown}': {error}{others}");
+    let word = shell_word(&path.to_string_lossy());
+    let owner = path.metadata().map(|it| it.uid()).ok();
+    let us = rustix::process::geteuid().as_raw();
+    let fix = match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing".to_owned(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "git colony prune   # or make room on its file system".to_owned()
+        }
+        _ if owner.is_some_and(|owner| owner != us) => {
+            format!("sudo chown -R {us} {word}   # it belongs to another user")
+        }
+        _ => format!("chmod -R u+rwX {word}"),
+    };
+    Check::ill("writing", detail, fix)
+}
