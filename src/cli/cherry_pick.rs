@@ -53,7 +53,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn declaration() -> Declaration {
-    Declaration::listed("cherry-pick", Section::Collaborate, Screen::First)
+    Declaration::listed("cherry-pick", Section::Collaborate, Screen::All)
         .example(
             "git colony cherry-pick main..HEAD --into hotfix -n",
             "show the result, and change nothing",

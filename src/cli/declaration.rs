@@ -40,7 +40,7 @@ impl Section {
 /// The screen that lists a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Screen {
-    /// On the first screen, which has room for fourteen, and among all.
+    /// On the first screen, which has room for thirteen, and among all.
     First,
     /// Only among all.
     All,

@@ -52,7 +52,7 @@ enum Action {
 }
 
 pub(super) fn declaration() -> Declaration {
-    Declaration::listed("forks", Section::Collaborate, Screen::First)
+    Declaration::listed("forks", Section::Collaborate, Screen::All)
         .lists_by_itself()
         .example("git colony forks --conflicts", "shows which forks clash")
         .example("git colony forks delete hotfix --force", "undo restores it")

@@ -181,6 +181,9 @@ const MEANINGS: &[Meaning] = &[
     row("bisect", "git bisect", "a command of git"),
     row("blame", "git blame PATH", "a command of git"),
     row("grep", "git grep WORDS", "a command of git"),
+    row("find", "git colony search WORDS", "finds passages; 'context' prints them for a prompt"),
+    row("locate", "git colony search WORDS", "finds passages; 'context' prints them for a prompt"),
+    row("ask", "git colony context QUESTION", "prints the passages that a question is about"),
     row("remote", "git remote", "a command of git"),
     row("submodule", "git submodule", "a command of git"),
 ];

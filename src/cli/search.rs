@@ -100,7 +100,7 @@ impl FilesArgs {
 }
 
 pub(super) fn declaration() -> Declaration {
-    Declaration::listed("search", Section::Inspect, Screen::All)
+    Declaration::listed("search", Section::Inspect, Screen::First)
         .example("git colony search parse a header", "passages about it, the best first")
         .example("git colony search --path '*.md' --limit 3 undo", "in some files")
         .example("git colony search --raw '+undo -test'", "with one word and without another")

@@ -221,6 +221,39 @@ pub fn is_definition(line: &str) -> bool {
             .is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic() || "_(<$".contains(c)))
 }
 
+/// Returns the name that a heading of code defines: the identifier after the word for definitions, or before the
+/// parameters of a function of C; `None` for a title, and for a definition without a name of its own, as `impl`.
+pub fn defined_name(line: &str) -> Option<&str> {
+    if let Some(rest) = line.strip_prefix("#define ") {
+        return first_name(rest.trim_start());
+    }
+    let mut words = line.split_whitespace();
+    let defines = words.find(|word| !MODIFIERS.contains(word))?;
+    // 'static int merge_base(' and 'struct commit *merge(' begin with words that define elsewhere.
+    let is_type = matches!(defines, "const" | "enum" | "static" | "struct" | "union");
+    if is_type && is_c_definition(line.trim_end()) || !is_definition(line) {
+        let before = line.split('(').next().filter(|_| is_c_definition(line.trim_end()))?;
+        let name = before.trim_end().rsplit(|c| !is_of_name(c)).next();
+        return name.filter(|name| !name.is_empty());
+    }
+    let rest = line.split_once(defines)?.1.trim_start();
+    // The receiver of a method of Go.
+    let rest = match rest.strip_prefix('(') {
+        Some(receiver) => receiver.split_once(')')?.1.trim_start(),
+        None => rest,
+    };
+    first_name(rest).filter(|_| !defines.starts_with("impl"))
+}
+
+fn first_name(text: &str) -> Option<&str> {
+    let end = text.find(|c| !is_of_name(c)).unwrap_or(text.len());
+    text.get(..end).filter(|name| !name.is_empty())
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// A function of C: at the left margin, with parentheses, and not a statement or call.
 fn is_c_definition(line: &str) -> bool {
     let first = line.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
@@ -269,6 +302,31 @@ mod tests {
             "some prose about a function",
         ] {
             assert!(!is_heading(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_definition_is_found() {
+        for (line, name) in [
+            ("pub(crate) fn merge_base(one: Oid) -> Oid {", Some("merge_base")),
+            ("    pub fn inner<T: Name>(&self) {", Some("inner")),
+            ("class Merge(Base):", Some("Merge")),
+            ("    async def run(self):", Some("run")),
+            ("static int merge_base(struct commit *one)", Some("merge_base")),
+            ("struct commit *merge(struct commit *one)", Some("merge")),
+            ("char *base_name (const char *path)", Some("base_name")),
+            ("#define MAX_WORD 64", Some("MAX_WORD")),
+            ("export default class App extends Component {", Some("App")),
+            ("func (r *Repo) Merge() error {", Some("Merge")),
+            ("pub struct Notify;", Some("Notify")),
+            ("type Named = string | null", Some("Named")),
+            ("impl<T> Merge for T {", None),
+            ("impl Merge {", None),
+            ("## 2.1 Merges", None),
+            ("def", None),
+            ("", None),
+        ] {
+            assert_eq!(defined_name(line), name, "{line}");
         }
     }
 

@@ -14,6 +14,9 @@ use super::{passages, words};
 /// Begins the words of paths. No word of a text begins so.
 pub const PATH_MARK: char = '/';
 
+/// Begins the word of a passage that defines a name: `:mergebase` for `fn merge_base()`.
+pub const NAME_MARK: char = ':';
+
 /// Begins the whole path of a document, which is a word of it.
 pub const WHOLE_PATH_MARK: char = '=';
 
@@ -146,8 +149,18 @@ impl Segment {
                 }
             });
         };
+        let mut names = Vec::new();
         for line in text.split_inclusive('\n') {
-            add(line, u32::from(passages::is_heading(line)));
+            let is_heading = passages::is_heading(line);
+            add(line, u32::from(is_heading));
+            names.extend(passages::defined_name(line).filter(|_| is_heading));
+        }
+        // The whole of a name comes after its parts.
+        let whole = names.into_iter().filter_map(|name| words::of(name).pop());
+        for name in
+            whole.filter(|name| only.as_ref().is_none_or(|only| only.contains(name.as_str())))
+        {
+            *counts.entry(format!("{NAME_MARK}{name}").into_boxed_str()).or_default() += 2;
         }
         length
     }

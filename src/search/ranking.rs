@@ -3,13 +3,16 @@
 //!
 //! The postings of all words are read side by side, document by document: no table is as large as the view.
 
-use super::postings::{PATH_MARK, Postings, WordBytes};
+use super::postings::{NAME_MARK, PATH_MARK, Postings, WordBytes};
 use super::query::Query;
 use super::ranked::{Ranked, lower_repeated};
 use super::view::{View, ViewedDocument};
 
 /// Greater lengths of passages and documents are not looked up.
 const SMALL_LENGTH: u32 = 512;
+
+/// A name that more passages define says nothing about which one is meant.
+const MAX_DEFINITIONS: usize = 5;
 
 /// How much each part of a score counts.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +23,8 @@ pub struct Tuning {
     pub length: f32,
     /// The share of a word in a heading or definition: a definition ranks above any number of uses.
     pub heading: f32,
+    /// The share of a word that is the whole name of a definition.
+    pub name: f32,
     /// The share of a word in the path.
     pub path: f32,
     /// The share of the whole document.
@@ -36,6 +41,7 @@ impl Default for Tuning {
             saturation: 1.2,
             length: 0.75,
             heading: 1.25,
+            name: 1.0,
             path: 1.5,
             document: 0.5,
             repeated: 0.85,
@@ -52,7 +58,8 @@ pub fn rank<E>(
     mut each: impl FnMut(Ranked),
 ) -> Result<(), E> {
     let mut found = |word: &str| -> Result<FoundWord, E> {
-        Ok(FoundWord { text: find(word)?, path: find(&format!("{PATH_MARK}{word}"))? })
+        let [path, name] = [PATH_MARK, NAME_MARK].map(|mark| find(&format!("{mark}{word}")));
+        Ok(FoundWord { text: find(word)?, path: path?, name: name? })
     };
     let asked = query.words.iter().map(|it| found(&it.word));
     let words: Vec<FoundWord> = asked.collect::<Result<_, E>>()?;
@@ -85,18 +92,21 @@ pub fn rank<E>(
     Ok(())
 }
 
-/// The bytes of a word: in texts, and in paths.
+/// The bytes of a word: in texts, in paths, and as the name of definitions.
 struct FoundWord {
     text: Vec<WordBytes>,
     path: Vec<WordBytes>,
+    name: Vec<WordBytes>,
 }
 
 /// A word that ranks.
 struct Term<'a> {
     text: Postings<'a>,
     path: Postings<'a>,
-    /// How much the word says in a passage, in a document and in a path.
+    name: Postings<'a>,
+    /// How much the word says in a passage, as a name there, in a document and in a path.
     of_passage: f32,
+    of_name: f32,
     of_document: f32,
     of_path: f32,
 }
@@ -104,12 +114,19 @@ struct Term<'a> {
 impl<'a> Term<'a> {
     fn of(view: &View, word: &'a FoundWord, weight: f32) -> Term<'a> {
         let (text, path) = (Postings::of(&word.text), Postings::of(&word.path));
+        let name = Postings::of(&word.name);
         let (documents, passages) = count(view, text.clone());
         let (_, paths) = count(view, path.clone());
+        let (_, names) = count(view, name.clone());
         Term {
             text,
             path,
+            name,
             of_passage: weight * rarity(view.passage_count(), passages),
+            of_name: match names {
+                1..=MAX_DEFINITIONS => weight * rarity(view.passage_count(), names),
+                _ => 0.0,
+            },
             of_document: weight * rarity(view.document_count(), documents),
             of_path: weight * rarity(view.document_count(), paths),
         }
@@ -196,7 +213,7 @@ impl Ranking<'_> {
     /// Moves all words of a document of another view to the next one.
     fn skip(&mut self, id: u32) {
         for term in &mut self.terms {
-            for postings in [&mut term.text, &mut term.path] {
+            for postings in [&mut term.text, &mut term.path, &mut term.name] {
                 if postings.document == id {
                     postings.next_document();
                 }
@@ -258,6 +275,17 @@ impl Ranking<'_> {
                 }
                 whole += term.of_document * saturated(tuning, all, damping);
                 text.next_document();
+            }
+            let share = tuning.name * term.of_name;
+            let name = &mut term.name;
+            name.seek(document.id);
+            while name.document == document.id {
+                if let Some(passage) = self.passages.get_mut(name.passage as usize) {
+                    passage.score += share;
+                }
+                if !name.next_passage() {
+                    name.next_document();
+                }
             }
             if term.path.document == document.id {
                 path += term.of_path;

@@ -137,6 +137,7 @@ fn lock_note(lock: &LockEntry) -> String {
 /// Says why there is no page to show.
 pub(in crate::cli) fn nothing(why: NoPages) -> String {
     let words = match why {
+        NoPages::NoCommit => "nothing is committed yet; run 'git colony checkpoint -m LABEL'",
         NoPages::NotMapped => "nothing is mapped; run 'git colony map'",
         NoPages::NotHere => {
             "scopes are recorded, but their pages were not made here; run 'git colony map'"

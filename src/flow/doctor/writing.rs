@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
+use crate::git::scratch;
 use crate::model::text::shell_word;
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -87,7 +88,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     let most = found.len() + MAX_FOLDERS;
     while let Some(next) = open.pop().filter(|_| found.len() < most) {
         let Ok(entries) = std::fs::read_dir(&next) else {
-            // One that cannot be read is refused by the look at it; one that is not there is made when it is needed.
+            // One that cannot be read is refused by the check of it; one that is not there is made when it is needed.
             found.extend(next.exists().then_some(next));
             continue;
         };
@@ -97,14 +98,14 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Says what is refused, and what the user can do about it.
+/// Names the place that refuses, and how the user changes that.
 fn told(path: &Path, error: &io::Error, more: usize) -> Check {
     let shown = path.display();
     let others = if more > 0 { format!(", and in {more} more places") } else { String::new() };
     let detail = format!("cannot write in '{shown}': {error}{others}");
     let word = shell_word(&path.to_string_lossy());
     let owner = path.metadata().map(|it| it.uid()).ok();
-    let us = rustix::process::geteuid().as_raw();
+    let us = scratch::own_user();
     let fix = match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing".to_owned(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -11,6 +11,8 @@ use crate::store::cache::page_table::ScopeRow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoPages {
+    /// Nothing is committed yet, and only files of commits are mapped.
+    NoCommit,
     /// Nothing was mapped yet.
     NotMapped,
     /// Scopes are recorded, by another worktree or clone, but none of their pages was made here.
@@ -30,6 +32,9 @@ impl NoPages {
     pub(in crate::flow) fn of(session: &Session, scopes: &[ScopeRow]) -> NoPages {
         let has_pages = |scope: &ScopeRow| scope.totals.pages > 0;
         match scopes {
+            [] if session.repo.head().is_ok_and(|head| head.commit().is_none()) => {
+                NoPages::NoCommit
+            }
             [] if scopes::mapped_ids(&session.repo).is_empty() => NoPages::NotMapped,
             [] => NoPages::NotHere,
             some if some.iter().any(has_pages) => NoPages::NoMatch,

@@ -202,6 +202,7 @@ fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Ve
 fn no_page_of(filter: &Filter, why: NoPages) -> Error {
     let path = filter.path.clone().unwrap_or_default().to_string();
     let hint = match why {
+        NoPages::NoCommit => "git colony checkpoint -m LABEL   # commits the files".to_owned(),
         NoPages::NotMapped | NoPages::NotHere => "git colony map".to_owned(),
         NoPages::NoWorktree => "git colony map --worktree".to_owned(),
         NoPages::OnlyWorktree => {

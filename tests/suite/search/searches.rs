@@ -206,7 +206,11 @@ fn nothing_is_found_before_the_first_commit() {
     let sandbox = Sandbox::unborn();
     for command in [["search", "x"], ["context", "x"]] {
         let run = sandbox.run(&command);
-        assert!(run.code == 1 && output(&run).contains("git colony map"), "{}", output(&run));
+        assert!(
+            run.code == 1 && output(&run).contains("git colony checkpoint -m"),
+            "{}",
+            output(&run)
+        );
     }
 }
 
@@ -231,4 +235,38 @@ fn the_answer_for_people_fits_a_terminal() {
     let sandbox = mapped();
     let told = sandbox.colony(&["search", "merge base", "--limit", "2"]);
     insta::assert_snapshot!(told);
+}
+
+#[test]
+fn the_definition_of_a_name_is_found_first() {
+    let sandbox = Sandbox::new();
+    let uses: String = (0..30)
+        .map(|at| {
+            format!("def use_{at}(session: Session, other: Session) -> Session:\n    pass\n\n")
+        })
+        .collect();
+    for at in 0..5 {
+        sandbox.write(&format!("src/uses_{at}.py"), uses.clone());
+    }
+    let padding = "# words of a long file that tell nothing\n".repeat(80);
+    for (path, line) in [
+        ("src/main.py", "class Session(Collector):\n    pass\n"),
+        ("src/keep.rs", "pub struct LeaseKeeper<'a> {\n    lease: &'a str,\n}\n"),
+        ("src/keep.go", "func (k *Keeper) KeepLease() error {\n}\n"),
+        ("src/keep.c", "static int hold_lease(struct keeper *of)\n{\n}\n"),
+    ] {
+        sandbox.write(path, format!("{padding}\n{line}\n{padding}"));
+    }
+    let called = "    call(LeaseKeeper, KeepLease, hold_lease);\n".repeat(9);
+    sandbox.write("src/uses.rs", format!("fn of() {{\n{called}}}\n"));
+    map(&sandbox);
+    for (name, path) in [
+        ("Session", "src/main.py"),
+        ("LeaseKeeper", "src/keep.rs"),
+        ("KeepLease", "src/keep.go"),
+        ("hold_lease", "src/keep.c"),
+    ] {
+        let told = sandbox.json(&["search", name]);
+        assert_eq!(paths(&told, "hits")[0], path, "{told:#}");
+    }
 }
