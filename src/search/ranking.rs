@@ -14,6 +14,9 @@ const SMALL_LENGTH: u32 = 512;
 /// A name that more passages define says nothing about which one is meant.
 const MAX_DEFINITIONS: usize = 5;
 
+/// A query of at most so few words, the parts of an identifier counted, most likely asks for a name: that counts twice.
+const FEW_WORDS: usize = 4;
+
 /// How much each part of a score counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
@@ -41,7 +44,7 @@ impl Default for Tuning {
             saturation: 1.2,
             length: 0.75,
             heading: 1.25,
-            name: 1.0,
+            name: 1.5,
             path: 1.5,
             document: 0.5,
             repeated: 0.85,
@@ -76,6 +79,9 @@ pub fn rank<E>(
         passages: Vec::new(),
         ranked: Vec::new(),
     };
+    if query.words.len() <= FEW_WORDS {
+        ranking.tuning.name *= 2.0;
+    }
     for (word, it) in words.iter().zip(&query.words) {
         #[expect(clippy::cast_precision_loss, reason = "a query has at most 64 words")]
         ranking.terms.push(Term::of(view, word, it.count as f32));
@@ -118,13 +124,14 @@ impl<'a> Term<'a> {
         let (documents, passages) = count(view, text.clone());
         let (_, paths) = count(view, path.clone());
         let (_, names) = count(view, name.clone());
+        let of_passage = weight * rarity(view.passage_count(), passages);
         Term {
             text,
             path,
             name,
-            of_passage: weight * rarity(view.passage_count(), passages),
+            of_passage,
             of_name: match names {
-                1..=MAX_DEFINITIONS => weight * rarity(view.passage_count(), names),
+                1..=MAX_DEFINITIONS => of_passage,
                 _ => 0.0,
             },
             of_document: weight * rarity(view.document_count(), documents),

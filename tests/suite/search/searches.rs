@@ -249,6 +249,10 @@ fn the_definition_of_a_name_is_found_first() {
         sandbox.write(&format!("src/uses_{at}.py"), uses.clone());
     }
     let padding = "# words of a long file that tell nothing\n".repeat(80);
+    // A word that every file has says nothing.
+    for at in 0..60 {
+        sandbox.write(&format!("docs/{at}.txt"), format!("page {at} of something else\n"));
+    }
     for (path, line) in [
         ("src/main.py", "class Session(Collector):\n    pass\n"),
         ("src/keep.rs", "pub struct LeaseKeeper<'a> {\n    lease: &'a str,\n}\n"),
