@@ -43,6 +43,9 @@ pub(super) enum ColorWhen {
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) options: Options,
+    /// Show the fleet as a screen with keys: 'git colony fleet --watch'
+    #[arg(long)]
+    pub(super) watch: bool,
     /// The name of the command, without arguments.
     #[arg(skip)]
     pub(super) name: String,

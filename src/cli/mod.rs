@@ -41,7 +41,7 @@ mod event_lines;
 mod events;
 pub mod examples;
 mod face;
-mod fleet;
+pub mod fleet;
 mod fork;
 mod forks;
 mod git;
@@ -109,6 +109,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
 
 use crate::Exit;
 use crate::env::Env;
@@ -204,7 +205,10 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     } else {
         Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
     };
-    let command = cli.command.unwrap_or(default);
+    let mut command = cli.command.unwrap_or(default);
+    if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
+        args.watch |= cli.watch;
+    }
     face.handle_signals(&command);
     let done = face.dispatch(command);
     let sent = face.sent();
@@ -246,6 +250,11 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     let mut matches = parsed?;
     let name = name_in(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches)?;
+    if cli.watch && cli.command.is_some() && name != "fleet" {
+        let message =
+            format!("'--watch' is for 'git colony' and 'git colony fleet', not for '{name}'");
+        return Err(grammar::whole().error(ErrorKind::ArgumentConflict, message));
+    }
     Ok(Cli { name, ..cli })
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod git_in_progress;
+mod marks;
 mod row;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +28,7 @@ use crate::store::membership::{Membership, Role};
 
 pub use advice::{Next, Settling};
 pub use git_in_progress::Operation;
+pub use marks::Marks;
 pub use row::{Activity, Row, Work};
 
 use super::agents::agent_places;
