@@ -207,7 +207,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     };
     let mut command = cli.command.unwrap_or(default);
     if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
-        args.watch |= cli.watch;
+        args.watch |= cli.options.watch;
     }
     face.handle_signals(&command);
     let done = face.dispatch(command);
@@ -250,7 +250,7 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     let mut matches = parsed?;
     let name = name_in(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches)?;
-    if cli.watch && cli.command.is_some() && name != "fleet" {
+    if cli.options.watch && cli.command.is_some() && name != "fleet" {
         let message =
             format!("'--watch' is for 'git colony' and 'git colony fleet', not for '{name}'");
         return Err(grammar::whole().error(ErrorKind::ArgumentConflict, message));

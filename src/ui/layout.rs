@@ -32,8 +32,8 @@ pub enum Block {
 /// other until the rest fits, and only then the last one is cut.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Narrow {
-    /// The columns that may be cut, in this order.
-    pub cut: &'static [usize],
+    /// The columns that may be cut, in this order, and what stays of each at least.
+    pub cut: &'static [(usize, usize)],
     /// The columns that are left out, in this order.
     pub left_out: &'static [usize],
     /// The column that is cut last.
@@ -170,7 +170,7 @@ fn widths(
             return widths;
         }
     }
-    cut_some(&mut widths, &[narrow.last], columns);
+    cut_some(&mut widths, &[(narrow.last, MIN_CELL)], columns);
     widths
 }
 
@@ -181,11 +181,11 @@ fn shown(widths: &[Option<usize>]) -> usize {
 }
 
 /// Cuts some columns, in their order, until the row fits.
-fn cut_some(widths: &mut [Option<usize>], cut: &[usize], columns: usize) {
-    for at in cut {
+fn cut_some(widths: &mut [Option<usize>], cut: &[(usize, usize)], columns: usize) {
+    for (at, min) in cut {
         let excess = shown(widths).saturating_sub(columns);
         if let Some(Some(width)) = widths.get_mut(*at) {
-            *width = (*width).min(width.saturating_sub(excess).max(MIN_CELL));
+            *width = (*width).min(width.saturating_sub(excess).max(*min));
         }
     }
 }
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn columns_are_left_out_before_the_last_is_cut() {
-        const NARROW: Narrow = Narrow { cut: &[1], left_out: &[2, 1], last: 3 };
+        const NARROW: Narrow = Narrow { cut: &[(1, MIN_CELL)], left_out: &[2, 1], last: 3 };
         let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
         let rows = vec![row(["ada", "a subject of some length", "2h ago", "conflict a.txt"])];
         let at =

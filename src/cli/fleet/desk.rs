@@ -15,7 +15,8 @@ const COLUMNS: [&str; 5] = ["  AGENT", "WORK", "", "NEWEST", "SEEN"];
 
 /// On a narrow terminal the newest subject and the name are cut, then columns are left out; the verdict is whole as long
 /// as it fits beside the name.
-pub(super) const NARROW: Narrow = Narrow { cut: &[3, 0], left_out: &[4, 3, 1, 2], last: 5 };
+pub(super) const NARROW: Narrow =
+    Narrow { cut: &[(3, 16), (0, 8)], left_out: &[4, 3, 1, 2], last: 5 };
 
 /// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [

@@ -2,9 +2,10 @@
 //! that the keys of the terminal reach it as they reach any program: Ctrl-C is for it alone, Ctrl-Z stops both.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_current_process_group};
 
@@ -14,6 +15,9 @@ use super::pager::PagerStreams;
 
 /// How often it is looked whether it has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How long Ctrl-C, which has ended the program, may take to reach this process.
+const SIGNAL_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The signal of Ctrl-C.
 const SIGINT: i32 = 2;
@@ -39,10 +43,19 @@ pub fn run(
 ) -> Result<ExitStatus> {
     let cannot = |e| Error::io(format!("cannot start '{}'", foreground.program.display()), e);
     let mut child = start(world, foreground, terminal).map_err(cannot)?;
+    // Ctrl-C reaches us, too, and is not for us.
+    let completing = world.interrupt.complete();
     world.interrupt.spare(child.id());
     let status = wait(world, &mut child);
     world.interrupt.spare(0);
+    if status.as_ref().is_ok_and(was_interrupted) {
+        let end = Instant::now() + SIGNAL_TIMEOUT;
+        while world.interrupt.signal().is_none() && Instant::now() < end {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
     world.interrupt.forget(SIGINT);
+    drop(completing);
     status.map_err(|e| Error::io("cannot wait for a program", e))
 }
 
@@ -74,6 +87,11 @@ fn wait(world: &World, child: &mut Child) -> std::io::Result<ExitStatus> {
         }
         std::thread::sleep(POLL_INTERVAL);
     }
+}
+
+/// Returns `true` if Ctrl-C ended a program, also as shells report it.
+fn was_interrupted(status: &ExitStatus) -> bool {
+    status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
 }
 
 /// Stops this process and all of its group, as Ctrl-Z does; returns when it goes on.

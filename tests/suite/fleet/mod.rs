@@ -4,6 +4,8 @@ mod branch_log;
 mod fleet_advice;
 mod fleet_rows;
 mod many_at_once;
+mod screen;
+mod screen_in_terminal;
 mod topology;
 mod twenty_agents;
 mod two_checkouts;

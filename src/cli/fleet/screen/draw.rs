@@ -181,20 +181,19 @@ fn keys(state: &State, columns: usize) -> Line {
 fn help(prefix: &str) -> Vec<Line> {
     let rows = KEYS.iter().map(|key| {
         let (command, waits) = match key.does {
-            Does::Run(offer) => {
-                (format!("{prefix} {}", offer.words), offer.when == When::AfterEnter)
-            }
-            _ => (String::new(), false),
+            Does::Run(offer) => (offer.words.trim_end(), offer.when == When::AfterEnter),
+            _ => ("", false),
         };
-        let waits = if waits { "after Enter" } else { "" };
         vec![
             Span::new(Role::Heading, format!("  {}", key.shown)),
+            Span::new(Role::Command, command),
             key.purpose.into(),
-            Span::new(Role::Command, command.trim_end()),
-            Span::new(Role::Dim, waits),
+            Span::new(Role::Dim, if waits { "after Enter" } else { "" }),
         ]
     });
-    lined_up(&rows.collect::<Vec<_>>(), None, None)
+    let head = ["  KEY", prefix, "", ""].map(|cell| Span::new(Role::Dim, cell));
+    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
+    lined_up(&rows, None, None)
 }
 
 /// Draws a line.

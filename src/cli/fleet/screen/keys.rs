@@ -176,7 +176,7 @@ pub(super) const KEYS: [Key; 16] = [
         codes: &[KeyCode::Char('/')],
         shown: "/",
         short: "",
-        purpose: "only the rows whose name or subject has a text",
+        purpose: "only rows whose name or subject has a text",
         does: Does::Filter,
     },
     Key {

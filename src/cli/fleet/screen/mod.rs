@@ -4,6 +4,7 @@
 
 mod cursor_place;
 mod draw;
+mod keyboard;
 mod keys;
 mod line_edit;
 mod looker;
@@ -16,7 +17,7 @@ mod typed_commands;
 use std::io;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use crate::cli::look::is_dumb;
 use crate::cli::{Face, Stop};
@@ -64,9 +65,6 @@ pub(super) fn run(
     let agent = face.flags.agent.as_ref();
     let prefix = agent.map_or_else(String::new, |agent| format!(" --agent {}", typed_word(agent)));
     let state = State::new(world.now(), face.palette(), format!("git colony{prefix}"));
-    // A signal ends the screen by itself, and the terminal is restored first.
-    let interrupt = world.interrupt.clone();
-    let _completing = interrupt.complete();
     let looker = Looker::start(&world, &face.flags).map_err(Stop::Stream)?;
     let terminal = ScreenTerminal::enter(face.env, tty).map_err(Stop::Stream)?;
     DeskScreen { terminal, looker, runner, state, report, world }.serve()?;
@@ -98,8 +96,7 @@ impl DeskScreen {
             let mut has_changed = self.take_report();
             let awaited = self.looker.is_awaited;
             let mut wait = if awaited { SHORT_INTERVAL } else { TICK_INTERVAL };
-            while event::poll(wait).map_err(Stop::Stream)? {
-                let event = event::read().map_err(Stop::Stream)?;
+            while let Some(event) = keyboard::next(wait).map_err(Stop::Stream)? {
                 if self.handle(event).map_err(Stop::Stream)? == Go::End {
                     return Ok(());
                 }

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use crate::git::process::foreground::{self, Foreground};
@@ -14,7 +14,7 @@ use crate::git::process::pager::PagerStreams;
 use crate::model::{World, escape};
 use crate::streams::Streams;
 
-use super::cursor_place;
+use super::{cursor_place, keyboard};
 
 /// How often it is looked whether a signal has come while a key is waited for.
 const TICK_INTERVAL: Duration = Duration::from_millis(250);
@@ -66,7 +66,8 @@ impl Runner {
             }
         }
         let has_printed = self.began_at.is_none() || self.cursor() != self.began_at;
-        if has_printed || !ended.is_empty() {
+        let has_printed = has_printed || !ended.is_empty();
+        if has_printed && self.world.interrupt.signal().is_none() {
             self.say(&format!("{ended}any key leads back to the desk"));
             self.wait_for_key();
             self.say("\r\n");
@@ -104,12 +105,12 @@ impl Runner {
             return;
         }
         let is_key =
-            |event| matches!(event, Event::Key(KeyEvent { kind: KeyEventKind::Press, .. }));
+            |event: &Event| matches!(event, Event::Key(KeyEvent { kind: KeyEventKind::Press, .. }));
         while self.world.interrupt.signal().is_none() {
-            match event::poll(TICK_INTERVAL) {
-                Ok(false) => {}
-                Ok(true) if event::read().is_ok_and(|event| !is_key(event)) => {}
-                Ok(true) | Err(_) => break,
+            match keyboard::next(TICK_INTERVAL) {
+                Ok(None) => {}
+                Ok(Some(event)) if !is_key(&event) => {}
+                Ok(Some(_)) | Err(_) => break,
             }
         }
         disable_raw_mode().ok();
