@@ -200,15 +200,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     };
     let started = (face.env.world.clock)();
     let name = std::mem::take(&mut cli.name);
-    let default = if cli.options.version {
-        Command::Setup(SetupCommand::Version(version::Args { is_option: true }))
-    } else {
-        Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
-    };
-    let mut command = cli.command.unwrap_or(default);
-    if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
-        args.watch |= cli.options.watch;
-    }
+    let command = command_of(cli);
     face.handle_signals(&command);
     let done = face.dispatch(command);
     let sent = face.sent();
@@ -228,6 +220,20 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
             face_error(&error, form, palette, env)
         }
     }
+}
+
+/// Returns the command of a line; without one, the fleet is shown.
+fn command_of(cli: Cli) -> Command {
+    let default = if cli.options.version {
+        Command::Setup(SetupCommand::Version(version::Args { is_option: true }))
+    } else {
+        Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
+    };
+    let mut command = cli.command.unwrap_or(default);
+    if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
+        args.watch |= cli.options.watch;
+    }
+    command
 }
 
 /// Adds what the surroundings say about an error: the hub that is gone, the command that was meant.

@@ -55,7 +55,7 @@ impl<'a> Desk<'a> {
             report.last_checkpoint.as_ref().map(|at| format!("last checkpoint {}", age(at, now))),
         );
         let (merged, open) = report.agents.iter().partition(|row| is_done(row));
-        Desk { above: read(above), open, merged, below: read(report.below(now)), branch }
+        Desk { above: read(&above), open, merged, below: read(&report.below(now)), branch }
     }
 
     /// Returns the head of the table and its rows as cells; nothing if there are no rows.
@@ -77,7 +77,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn read(lines: Vec<String>) -> Vec<Line> {
+fn read(lines: &[String]) -> Vec<Line> {
     lines.iter().map(|line| Line::read(line)).collect()
 }
 

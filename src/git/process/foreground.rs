@@ -48,7 +48,7 @@ pub fn run(
     world.interrupt.spare(child.id());
     let status = wait(world, &mut child);
     world.interrupt.spare(0);
-    if status.as_ref().is_ok_and(was_interrupted) {
+    if status.as_ref().is_ok_and(|status| was_interrupted(*status)) {
         let end = Instant::now() + SIGNAL_TIMEOUT;
         while world.interrupt.signal().is_none() && Instant::now() < end {
             std::thread::sleep(POLL_INTERVAL);
@@ -90,7 +90,7 @@ fn wait(world: &World, child: &mut Child) -> std::io::Result<ExitStatus> {
 }
 
 /// Returns `true` if Ctrl-C ended a program, also as shells report it.
-fn was_interrupted(status: &ExitStatus) -> bool {
+fn was_interrupted(status: ExitStatus) -> bool {
     status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
 }
 

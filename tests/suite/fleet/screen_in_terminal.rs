@@ -173,7 +173,9 @@ fn keys_show_merge_and_undo_and_the_terminal_is_left_as_it_was() {
     session.press("x");
     session.until("the row", |terminal| terminal.is_other && !terminal.text().contains("merged"));
     assert!(!desk.path("bob.txt").exists());
-    session.press("gm\u{1b}");
+    session.press("gm");
+    session.until_shown("> git colony merge ada");
+    session.press("\u{1b}");
     session.until_list();
     session.press("nnew\r");
     session.until_done("agents new new");
@@ -232,7 +234,7 @@ fn ctrl_z_leaves_the_terminal_and_fg_draws_all_again() {
     let list = session.until_list();
     assert!(list.contains("> ada"), "{list}");
     session.press("jq");
-    session.until_left("ready: ");
+    session.until_left("ready:");
     session.end();
 }
 

@@ -207,7 +207,7 @@ fn put(frame: &mut Frame<'_>, row: usize, line: Line, palette: Palette) {
         let style = style(span.role, palette);
         DrawnSpan::styled(span.text, style)
     });
-    frame.buffer_mut().set_line(0, row, &Drawn::from_iter(spans), area.width);
+    frame.buffer_mut().set_line(0, row, &spans.collect::<Drawn<'_>>(), area.width);
 }
 
 /// Escapes a line and cuts it where the terminal ends.

@@ -50,14 +50,17 @@ impl LineEdit {
             KeyCode::Char('u') if is_control => self.before.clear(),
             KeyCode::Char('k') if is_control => self.after.clear(),
             KeyCode::Char('w') if is_control => self.delete_word(),
-            KeyCode::Char(c) if !is_control => self.paste(&c.to_string()),
+            KeyCode::Char(c) if !is_control && !key.modifiers.contains(KeyModifiers::ALT) => {
+                self.paste(&c.to_string());
+            }
             KeyCode::Home => self.go_to_start(),
             KeyCode::End => self.go_to_end(),
             KeyCode::Backspace => drop(self.before.pop()),
             KeyCode::Delete => drop(self.take_next()),
             KeyCode::Left => {
-                let moved = self.before.pop();
-                moved.into_iter().for_each(|c| self.after.insert(0, c));
+                if let Some(moved) = self.before.pop() {
+                    self.after.insert(0, moved);
+                }
             }
             KeyCode::Right => {
                 let moved = self.take_next();

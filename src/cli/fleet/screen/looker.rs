@@ -21,7 +21,7 @@ const MARK_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The same after [`QUIET_TIME`] without a change.
-const QUIET_INTERVAL: Duration = Duration::from_secs(60);
+const QUIET_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The time after which a desk counts as quiet.
 const QUIET_TIME: Duration = Duration::from_mins(10);

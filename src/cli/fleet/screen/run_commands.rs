@@ -28,8 +28,6 @@ pub(super) struct Runner {
     world: World,
     stdout: File,
     stderr: File,
-    /// Where the cursor was before the commands.
-    began_at: Option<(u16, u16)>,
 }
 
 impl Runner {
@@ -38,19 +36,19 @@ impl Runner {
             world: world.clone(),
             stdout: streams.stdout.try_clone()?,
             stderr: streams.stderr.try_clone()?,
-            began_at: None,
         })
     }
 
     /// Writes a line before it runs, as a shell shows it.
     pub(super) fn announce(&mut self, line: &str) {
-        // With a free line below, whatever is printed moves the cursor.
-        self.say(&format!("$ {}\r\n\n\u{1b}[A", escape::line(line)));
-        self.began_at = self.cursor();
+        self.say(&format!("$ {}\r\n", escape::line(line)));
     }
 
     /// Runs commands of ours one after the other, until one fails; waits for a key if they have printed anything.
     pub(super) fn run_all(&mut self, commands: &[Vec<OsString>]) {
+        // With a free line below, whatever is printed moves the cursor.
+        self.say("\n\u{1b}[A");
+        let began_at = self.cursor();
         let program = self.world.program.clone();
         let mut ended = String::new();
         for args in commands {
@@ -65,7 +63,7 @@ impl Runner {
                 break;
             }
         }
-        let has_printed = self.began_at.is_none() || self.cursor() != self.began_at;
+        let has_printed = began_at.is_none() || self.cursor() != began_at;
         let has_printed = has_printed || !ended.is_empty();
         if has_printed && self.world.interrupt.signal().is_none() {
             self.say(&format!("{ended}any key leads back to the desk"));

@@ -68,7 +68,7 @@ pub(super) enum Entry<'a> {
 }
 
 impl Entry<'_> {
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(self) -> String {
         match self {
             Entry::Row(row) => name(row).unwrap_or_default(),
             Entry::Merged => "merged".to_owned(),
@@ -109,7 +109,7 @@ impl State {
         self.cursor = found.unwrap_or(self.cursor).min(entries.len().saturating_sub(1));
         let names: BTreeSet<_> = desk.open.iter().filter_map(|row| name(row)).collect();
         self.marked.retain(|marked| names.contains(marked));
-        self.under_cursor = entries.get(self.cursor).map(Entry::name);
+        self.under_cursor = entries.get(self.cursor).map(|entry| entry.name());
     }
 
     /// Takes a text that was pasted: it is for a line that is being typed, and never a row of keys.
@@ -155,7 +155,7 @@ impl State {
             }
             Mode::Help => self.back(),
             Mode::List if is_control && key.code == KeyCode::Char('c') => Act::Quit,
-            Mode::List if is_control => Act::Nothing,
+            Mode::List if is_control || key.modifiers.contains(KeyModifiers::ALT) => Act::Nothing,
             Mode::List if key.code == KeyCode::Esc => {
                 self.marked.clear();
                 self.filter.clear();
@@ -191,7 +191,7 @@ impl State {
                     Step::Last => usize::MAX,
                 };
                 self.cursor = self.cursor.min(entries.len().saturating_sub(1));
-                self.under_cursor = entries.get(self.cursor).map(Entry::name);
+                self.under_cursor = entries.get(self.cursor).map(|entry| entry.name());
             }
             Does::Mark => {
                 if let Some(entry @ Entry::Row(_)) = entry {
