@@ -18,6 +18,7 @@ use crate::model::time::Moment;
 use crate::model::warned::Warned;
 use crate::model::world::{Changes, Plane, UserConfiguration};
 use crate::streams::Streams;
+use crate::ui::held_lines::HeldLines;
 use crate::ui::progress_line::ProgressLine;
 
 /// The environment and the streams of one run.
@@ -50,6 +51,8 @@ pub struct Terminal {
     pub streams: Option<Streams>,
     /// Standard output, where it is not the terminal: its reader may leave.
     pub pipe: Option<File>,
+    /// The narration that waits while a screen is shown.
+    pub held: HeldLines,
 }
 
 impl Terminal {
@@ -78,6 +81,7 @@ impl Terminal {
                 stderr: streams.stderr.try_clone()?,
             }),
             pipe: None,
+            held: HeldLines::default(),
         })
     }
 
@@ -151,7 +155,7 @@ impl Env {
             variables.insert("HOME".into(), home.into());
         }
         let terminal = Terminal::of(&streams, &variables)?;
-        let (narrate, progress) = narration(streams.stderr.try_clone()?);
+        let (narrate, progress) = narration(streams.stderr.try_clone()?, terminal.held.clone());
         let world = World {
             colony_root: None,
             cwd,
@@ -205,7 +209,7 @@ type Narrate = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Writes messages to standard error, and progress if that is a terminal: on a line that the next
 /// message clears. If standard error is closed, messages are lost.
-fn narration(stderr: File) -> (Narrate, Progress) {
+fn narration(stderr: File, held: HeldLines) -> (Narrate, Progress) {
     let is_seen = stderr.is_terminal();
     let stderr = Arc::new(stderr);
     let line = Arc::new(Mutex::new(ProgressLine::default()));
@@ -215,6 +219,9 @@ fn narration(stderr: File) -> (Narrate, Progress) {
     };
     let (shown, narrated) = (Arc::clone(&line), Arc::clone(&stderr));
     let narrate = move |text: &str| {
+        if held.take(text) {
+            return;
+        }
         let clear = of(&shown, &|line| line.clear().to_owned());
         let text = crate::model::escape::line(text);
         // In one write: two threads may write at once.

@@ -3,6 +3,8 @@
 //! A second thread ends the process if the work does not notice a signal. `Interrupt::complete`
 //! delays that while a step must not be left half done.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::git::process::end_children;
@@ -28,12 +30,14 @@ pub fn watch(interrupt: Interrupt) {
     };
     // Without the thread, signals have their default effect.
     spawn("signals", move || {
-        let mut is_bounded = false;
+        let is_bounded = Arc::new(AtomicBool::new(false));
         for signal in signals.forever() {
             interrupt.raise(signal);
-            if !is_bounded {
-                let interrupt = interrupt.clone();
-                is_bounded = spawn("signal-timeout", move || end_late(&interrupt, signal));
+            if !is_bounded.swap(true, Ordering::SeqCst) {
+                let (interrupt, own) = (interrupt.clone(), Arc::clone(&is_bounded));
+                if !spawn("signal-timeout", move || end_late(&interrupt, signal, &own)) {
+                    is_bounded.store(false, Ordering::SeqCst);
+                }
             }
             end_children(&interrupt);
         }
@@ -46,15 +50,25 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
     named.spawn(work).is_ok()
 }
 
-/// Ends the process by the signal after the timeout; waits for work that has to be completed.
-fn end_late(interrupt: &Interrupt, signal: i32) {
+/// Ends the process by the signal after the timeout; waits for work that has to be completed. A signal that was forgotten
+/// was meant for a child.
+fn end_late(interrupt: &Interrupt, signal: i32, is_bounded: &AtomicBool) {
     let mut waited = Duration::ZERO;
     loop {
         std::thread::sleep(POLL_INTERVAL);
+        if interrupt.signal().is_none() {
+            is_bounded.store(false, Ordering::SeqCst);
+            // One that has come since, and found this thread, is bounded by it.
+            if interrupt.signal().is_none() || is_bounded.swap(true, Ordering::SeqCst) {
+                return;
+            }
+            waited = Duration::ZERO;
+        }
         waited = if interrupt.is_completing() { Duration::ZERO } else { waited + POLL_INTERVAL };
         let timeout = if interrupt.is_heard() { UNWINDING } else { UNHEARD };
         if waited >= timeout {
             end_children(interrupt);
+            let signal = interrupt.signal().unwrap_or(signal);
             // It does not return if the signal ends the process.
             signal_hook::low_level::emulate_default_handler(signal).ok();
         }

@@ -1,6 +1,7 @@
 //! What tests, benchmarks and the generators of the manual use of this crate; not an interface.
 
 pub use crate::cli::examples;
+pub use crate::cli::fleet::screen::sketch::{Sketch, Sketcher};
 pub use crate::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
 pub use crate::design::undo::plain_git::GitHook;
 pub use crate::git::lfs::lfs_objects::LfsObjects;

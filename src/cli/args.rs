@@ -101,6 +101,9 @@ pub(super) struct Options {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
+    /// Show the fleet as a screen with keys, as 'git colony fleet --watch' does
+    #[arg(long)]
+    pub(super) watch: bool,
 }
 
 /// Every command, in groups: only the group of the command that is typed is defined, and of that only the arguments of

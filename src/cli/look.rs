@@ -60,7 +60,7 @@ fn palette(world: &World, when: ColorWhen, look: &Look, is_terminal: bool) -> Pa
 }
 
 /// Returns `true` if the terminal shows plain text only.
-fn is_dumb(world: &World) -> bool {
+pub(super) fn is_dumb(world: &World) -> bool {
     matches!(world.text_variable("TERM"), None | Some("dumb"))
 }
 

@@ -40,7 +40,7 @@ mod event_lines;
 mod events;
 pub mod examples;
 mod face;
-mod fleet;
+pub mod fleet;
 mod fork;
 mod forks;
 mod git;
@@ -108,6 +108,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
 
 use crate::Exit;
 use crate::env::Env;
@@ -198,12 +199,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     };
     let started = (face.env.world.clock)();
     let name = std::mem::take(&mut cli.name);
-    let default = if cli.options.version {
-        Command::Setup(SetupCommand::Version(version::Args { is_option: true }))
-    } else {
-        Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
-    };
-    let command = cli.command.unwrap_or(default);
+    let command = command_of(cli);
     face.handle_signals(&command);
     let done = face.dispatch(command);
     let sent = face.sent();
@@ -223,6 +219,20 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
             face_error(&error, form, palette, env)
         }
     }
+}
+
+/// Returns the command of a line; without one, the fleet is shown.
+fn command_of(cli: Cli) -> Command {
+    let default = if cli.options.version {
+        Command::Setup(SetupCommand::Version(version::Args { is_option: true }))
+    } else {
+        Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
+    };
+    let mut command = cli.command.unwrap_or(default);
+    if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
+        args.watch |= cli.options.watch;
+    }
+    command
 }
 
 /// Adds what the surroundings say about an error: the hub that is gone, the command that was meant.
@@ -245,6 +255,11 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     let mut matches = parsed?;
     let name = name_in(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches)?;
+    if cli.options.watch && cli.command.is_some() && name != "fleet" {
+        let message =
+            format!("'--watch' is for 'git colony' and 'git colony fleet', not for '{name}'");
+        return Err(grammar::whole().error(ErrorKind::ArgumentConflict, message));
+    }
     Ok(Cli { name, ..cli })
 }
 

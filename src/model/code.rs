@@ -67,6 +67,7 @@ const REFUSING: &[Code] = &[
     Code::SessionNotFound,
     Code::TooManySessions,
     Code::TooManyWatches,
+    Code::TerminalNeeded,
     Code::ToolExists,
     Code::ToolRegistryInvalid,
     Code::TreeTooLarge,
@@ -116,6 +117,8 @@ codes! {
     ServerBusy = "server-busy",
     /// Another program listens on that port.
     PortInUse = "port-in-use",
+    /// The command shows a screen, and its output or its input is not a terminal.
+    TerminalNeeded = "terminal-needed",
     /// The dashboard wants a token: its link was used, is too old, or the server was started again.
     LoginRequired = "login-required",
     /// The request to the dashboard names another host than this machine.

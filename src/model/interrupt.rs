@@ -59,6 +59,13 @@ impl Interrupt {
         came.then(|| self.signal.load(Ordering::SeqCst))
     }
 
+    /// Forgets a signal that has come and was meant for a child.
+    pub fn forget(&self, signal: i32) {
+        if self.signal() == Some(signal) {
+            self.flag.store(false, Ordering::SeqCst);
+        }
+    }
+
     /// Notes a child that deals with signals itself: a pager, which ends when its reader wants it to.
     pub fn spare(&self, child: u32) {
         self.begin_children();

@@ -4,6 +4,8 @@
 //! a table, long cells end in an ellipsis; a long line is broken between words, unless it offers a command, which is
 //! pasted as one line.
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 use super::theme::{Line, Palette, Role, Span};
 use crate::model::escape;
 
@@ -22,8 +24,20 @@ pub enum Block {
     Verbatim(String),
     /// Rows of cells, lined up.
     Table(Vec<Vec<Span>>),
-    /// The same, where only some columns may be cut, in this order.
-    Ordered(Vec<Vec<Span>>, &'static [usize]),
+    /// The same, with rules for a narrow terminal.
+    Ordered(Vec<Vec<Span>>, &'static Narrow),
+}
+
+/// How a table becomes narrower than its widest cells: the first columns are cut, then others are left out one after the
+/// other until the rest fits, and only then the last one is cut.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Narrow {
+    /// The columns that may be cut, in this order, and what stays of each at least.
+    pub cut: &'static [(usize, usize)],
+    /// The columns that are left out, in this order.
+    pub left_out: &'static [usize],
+    /// The column that is cut last.
+    pub last: usize,
 }
 
 impl Block {
@@ -43,7 +57,7 @@ impl Block {
             Block::Line(line) => shown_line(line, palette, columns),
             Block::Verbatim(text) => vec![palette.paint(Role::Plain, text)],
             Block::Table(rows) => shown_table(rows, None, palette, columns),
-            Block::Ordered(rows, cut) => shown_table(rows, Some(cut), palette, columns),
+            Block::Ordered(rows, narrow) => shown_table(rows, Some(narrow), palette, columns),
         }
     }
 }
@@ -90,60 +104,102 @@ fn ended(mut spans: Vec<Span>) -> Line {
 
 fn shown_table(
     rows: &[Vec<Span>],
-    cut_first: Option<&[usize]>,
+    narrow: Option<&Narrow>,
     palette: Palette,
     columns: Option<usize>,
 ) -> Vec<String> {
+    let lines = lined_up(rows, narrow, columns).into_iter();
+    lines.map(|line| line.paint(palette).trim_end().to_owned()).collect()
+}
+
+/// Lines up rows of cells: escaped, cut to fit `columns`, padded. Each cell is a piece, and so is the space behind it.
+pub fn lined_up(rows: &[Vec<Span>], narrow: Option<&Narrow>, columns: Option<usize>) -> Vec<Line> {
     // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
     let rows: Vec<Vec<Span>> = rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
-    let widths = widths(&rows, cut_first, columns);
+    let widths = widths(&rows, narrow, columns);
     let row = |row: &Vec<Span>| {
-        let last = row.iter().rposition(|cell| !cell.text.is_empty());
-        let cells = row
+        let cells: Vec<(&Span, usize)> = row
             .iter()
             .zip(&widths)
-            .enumerate()
-            .map(|(at, (cell, width))| {
-                let text = cut(cell, *width);
-                let padding = if Some(at) < last {
-                    " ".repeat(width.saturating_sub(width_of(&text)) + GAP)
-                } else {
-                    String::new()
-                };
-                format!("{}{padding}", palette.paint(cell.role, &text))
-            })
-            .take(last.map_or(0, |last| last + 1));
-        cells.collect::<String>().trim_end().to_owned()
+            .filter_map(|(cell, width)| width.map(|width| (cell, width)))
+            .collect();
+        let last = cells.iter().rposition(|(cell, _)| !cell.text.is_empty());
+        let shown = cells.iter().enumerate().take(last.map_or(0, |last| last + 1));
+        let spans = shown.flat_map(|(at, (cell, width))| {
+            let text = cut(&cell.text, *width);
+            let padding = if Some(at) < last {
+                " ".repeat(width.saturating_sub(width_of(&text)) + GAP)
+            } else {
+                String::new()
+            };
+            [Span::new(cell.role, text), padding.into()]
+        });
+        Line(spans.collect())
     };
     rows.iter().map(row).collect()
 }
 
-/// Returns the width of each column: that of its widest cell. If the terminal is too narrow, the widest columns are
-/// cut first, or those that may be cut, in their order. Ids and commands are never cut.
-fn widths(rows: &[Vec<Span>], cut_first: Option<&[usize]>, columns: Option<usize>) -> Vec<usize> {
+/// Returns the width of each column: that of its widest cell, or `None` if it is left out. If the terminal is too narrow,
+/// the widest columns are cut first, or those that may be cut, in their order. Ids and commands are never cut.
+fn widths(
+    rows: &[Vec<Span>],
+    narrow: Option<&Narrow>,
+    columns: Option<usize>,
+) -> Vec<Option<usize>> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
     let widest = |column| cells(column).map(|cell| width_of(&cell.text)).max();
-    let mut widths: Vec<usize> = (0..count).map(|at| widest(at).unwrap_or(0)).collect();
+    let whole: Vec<_> = (0..count).map(|at| Some(widest(at).unwrap_or(0))).collect();
     let Some(columns) = columns else {
-        return widths;
+        return whole;
     };
-    let is_fixed = |column| cells(column).any(|cell| matches!(cell.role, Role::Id | Role::Command));
-    let fixed: Vec<bool> = (0..count).map(is_fixed).collect();
-    let shown = |widths: &[usize]| {
-        let gaps = widths.iter().filter(|width| **width > 0).count();
-        widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP
+    let Some(narrow) = narrow else {
+        let is_fixed =
+            |column| cells(column).any(|cell| matches!(cell.role, Role::Id | Role::Command));
+        return cut_widest(whole, columns, is_fixed);
     };
-    for at in cut_first.into_iter().flatten() {
-        let excess = shown(&widths).saturating_sub(columns);
-        if let Some(width) = widths.get_mut(*at) {
-            *width = (*width).min(width.saturating_sub(excess).max(MIN_CELL));
+    let mut widths = whole.clone();
+    for left_out in 0..=narrow.left_out.len() {
+        widths.clone_from(&whole);
+        for at in narrow.left_out.iter().take(left_out) {
+            widths.get_mut(*at).map(Option::take);
+        }
+        cut_some(&mut widths, narrow.cut, columns);
+        if shown(&widths) <= columns {
+            return widths;
         }
     }
-    while cut_first.is_none() && shown(&widths) > columns {
-        let open =
-            widths.iter_mut().zip(&fixed).filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
+    cut_some(&mut widths, &[(narrow.last, MIN_CELL)], columns);
+    widths
+}
+
+/// Returns the width of a row.
+fn shown(widths: &[Option<usize>]) -> usize {
+    let gaps = widths.iter().flatten().filter(|width| **width > 0).count();
+    widths.iter().flatten().sum::<usize>() + gaps.saturating_sub(1) * GAP
+}
+
+/// Cuts some columns, in their order, until the row fits.
+fn cut_some(widths: &mut [Option<usize>], cut: &[(usize, usize)], columns: usize) {
+    for (at, min) in cut {
+        let excess = shown(widths).saturating_sub(columns);
+        if let Some(Some(width)) = widths.get_mut(*at) {
+            *width = (*width).min(width.saturating_sub(excess).max(*min));
+        }
+    }
+}
+
+/// Cuts the widest of the columns that may be cut, until the row fits.
+fn cut_widest(
+    mut widths: Vec<Option<usize>>,
+    columns: usize,
+    is_fixed: impl Fn(usize) -> bool,
+) -> Vec<Option<usize>> {
+    let fixed: Vec<bool> = (0..widths.len()).map(is_fixed).collect();
+    while shown(&widths) > columns {
+        let all = widths.iter_mut().flatten().zip(&fixed);
+        let open = all.filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
         let Some((widest, _)) = open.max_by_key(|(width, _)| **width) else {
             break;
         };
@@ -152,16 +208,23 @@ fn widths(rows: &[Vec<Span>], cut_first: Option<&[usize]>, columns: Option<usize
     widths
 }
 
-fn cut(cell: &Span, width: usize) -> String {
-    if width_of(&cell.text) <= width {
-        return cell.text.clone();
+/// Cuts a text to columns of the terminal; an ellipsis is in place of the rest.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width_of(text) <= columns {
+        return text.to_owned();
     }
-    let kept: String = cell.text.chars().take(width.saturating_sub(1)).collect();
+    let mut kept = 0;
+    let fits = |c: &char| {
+        kept += c.width().unwrap_or(0);
+        kept < columns
+    };
+    let kept: String = text.chars().take_while(fits).collect();
     format!("{}\u{2026}", kept.trim_end())
 }
 
-fn width_of(text: &str) -> usize {
-    text.chars().count()
+/// Returns the columns of the terminal that a text needs.
+pub fn width_of(text: &str) -> usize {
+    text.width()
 }
 
 #[cfg(test)]
@@ -196,6 +259,32 @@ mod tests {
         );
         assert!(narrow.iter().all(|line| line.chars().count() <= 40));
         assert_eq!(table.show(Palette::Plain, Some(5)).len(), 2, "it ends");
+    }
+
+    #[test]
+    fn columns_are_left_out_before_the_last_is_cut() {
+        const NARROW: Narrow = Narrow { cut: &[(1, MIN_CELL)], left_out: &[2, 1], last: 3 };
+        let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
+        let rows = vec![row(["ada", "a subject of some length", "2h ago", "conflict a.txt"])];
+        let at =
+            |columns| Block::Ordered(rows.clone(), &NARROW).show(Palette::Plain, Some(columns));
+        assert_eq!(at(60), ["ada  a subject of some length  2h ago  conflict a.txt"]);
+        assert_eq!(at(40), ["ada  a subject\u{2026}  2h ago  conflict a.txt"]);
+        assert_eq!(at(30), ["ada  a subje\u{2026}  conflict a.txt"]);
+        assert_eq!(at(20), ["ada  conflict a.txt"]);
+        assert_eq!(at(15), ["ada  conflict\u{2026}"]);
+    }
+
+    #[test]
+    fn wide_characters_need_two_columns() {
+        let rows = vec![
+            vec![Span::from("\u{732b}\u{732b}\u{732b}\u{732b}\u{732b}\u{732b}"), Span::from("x")],
+            vec![Span::from("ada"), Span::from("y")],
+        ];
+        let whole = Block::Table(rows.clone()).show(Palette::Plain, None);
+        assert_eq!(whole[1], "ada           y");
+        let narrow = Block::Table(rows).show(Palette::Plain, Some(12));
+        assert_eq!(narrow, ["\u{732b}\u{732b}\u{732b}\u{732b}\u{2026}  x", "ada        y"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How answers reach people and programs: one report, as lines or as JSON.
 
 pub mod answer;
+pub mod held_lines;
 pub mod layout;
 pub mod progress_line;
 pub mod sent;

@@ -127,6 +127,12 @@ impl From<&str> for Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line(pub Vec<Span>);
 
+impl From<Vec<Span>> for Line {
+    fn from(spans: Vec<Span>) -> Line {
+        Line(spans)
+    }
+}
+
 /// The beginnings of lines that need the user.
 const WARNINGS: [&str; 6] =
     ["attention: ", "clash: ", "left out: ", "left alone: ", "FAIL ", "warn "];

@@ -1,6 +1,7 @@
 //! An overview of all work: the agents and their forks, the clashes, the next merge.
 
 mod advice;
+mod file_times;
 mod git_in_progress;
 mod marked;
 mod row;
@@ -29,6 +30,7 @@ use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::membership::{Membership, Role};
 
 pub use advice::{Next, Settling};
+pub use file_times::FileTimes;
 pub use git_in_progress::Operation;
 pub use row::{Activity, Row, Work};
 

@@ -1,7 +1,7 @@
 //! A row of the fleet: a fork, its agent, and its progress.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,6 +143,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the folder of its clone.
+    pub fn clone_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Takes out the uncommitted files that others have locked, under the name of its fork or agent.
     pub(super) fn take_unsaved_locked(&mut self) -> Option<(String, BTreeSet<RepoPath>)> {
         let name = self.fork.clone().or_else(|| self.agent.clone())?;

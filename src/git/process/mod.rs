@@ -8,6 +8,7 @@ pub(crate) mod command_config;
 pub mod detached;
 pub mod early_end;
 mod end;
+pub mod foreground;
 pub mod git_version;
 mod inherited_file;
 pub mod pager;

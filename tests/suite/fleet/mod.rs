@@ -6,6 +6,8 @@ mod fleet_rows;
 mod many_at_once;
 mod marks;
 mod run_in_clones;
+mod screen;
+mod screen_in_terminal;
 mod topology;
 mod twenty_agents;
 mod two_checkouts;

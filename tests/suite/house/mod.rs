@@ -41,7 +41,7 @@ const ONE_WAY: [(&str, &str); 5] =
     [("map", "source"), ("map", "text"), ("page", "source"), ("page", "text"), ("source", "text")];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 15] = [
+const HOMES: [(&str, &str); 17] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -57,6 +57,8 @@ const HOMES: [(&str, &str); 15] = [
     ("regex_automata", "text"),
     ("libm", "search"),
     ("pdf_oxide::", "bin"),
+    ("ratatui::", "cli"),
+    ("unicode_width::", "ui"),
 ];
 
 /// The longest name of a test, in characters.

@@ -8,6 +8,7 @@ pub(crate) mod git_server;
 pub(crate) mod lfs_server;
 mod refusals;
 mod state;
+pub(crate) mod terminal_text;
 mod view;
 mod waiting;
 

@@ -1,0 +1,198 @@
+//! The keys of the screen, and the command of each: the one table of them.
+
+use ratatui::crossterm::event::KeyCode;
+
+/// A key.
+pub(super) struct Key {
+    /// How it comes from the terminal.
+    pub(super) codes: &'static [KeyCode],
+    /// Its name.
+    pub(super) shown: &'static str,
+    /// Its purpose, as the line of keys has it; empty for a key that is only in the list of all.
+    pub(super) short: &'static str,
+    /// Its purpose.
+    pub(super) purpose: &'static str,
+    pub(super) does: Does,
+}
+
+/// What a key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Move(Step),
+    Mark,
+    Run(Offer),
+    Shell,
+    Filter,
+    Help,
+    Quit,
+}
+
+/// Where the cursor goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Down,
+    Up,
+    First,
+    Last,
+}
+
+/// A command that a key offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    /// Its words after `git colony`; the names follow.
+    pub(super) words: &'static str,
+    pub(super) on: On,
+    pub(super) when: When,
+}
+
+/// Which names a command gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// None.
+    Nothing,
+    /// The agent under the cursor; of a fork without an agent the files are shown.
+    Agent,
+    /// What the row under the cursor has, with its uncommitted changes.
+    State,
+    /// The marked rows, else the one under the cursor: a command for each.
+    EachRow,
+    /// The marked agents, else the one under the cursor: one command for all.
+    Agents,
+}
+
+/// When a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At once: it only looks.
+    AtOnce,
+    /// After Enter: it changes something, and may be edited before.
+    AfterEnter,
+}
+
+const fn looks(words: &'static str) -> Does {
+    Does::Run(Offer { words, on: On::State, when: When::AtOnce })
+}
+
+const fn changes(words: &'static str, on: On) -> Does {
+    Does::Run(Offer { words, on, when: When::AfterEnter })
+}
+
+/// The commands of the line that names those who are merged: to show and to remove them.
+pub(super) const ON_MERGED: [(&str, &str); 2] =
+    [("agents show", "agents"), ("agents remove", "agents remove --merged")];
+
+/// All keys.
+pub(super) const KEYS: [Key; 16] = [
+    Key {
+        codes: &[KeyCode::Down, KeyCode::Char('j')],
+        shown: "down, j",
+        short: "",
+        purpose: "the next row",
+        does: Does::Move(Step::Down),
+    },
+    Key {
+        codes: &[KeyCode::Up, KeyCode::Char('k')],
+        shown: "up, k",
+        short: "",
+        purpose: "the row before",
+        does: Does::Move(Step::Up),
+    },
+    Key {
+        codes: &[KeyCode::Home, KeyCode::Char('g')],
+        shown: "g",
+        short: "",
+        purpose: "the first row",
+        does: Does::Move(Step::First),
+    },
+    Key {
+        codes: &[KeyCode::End, KeyCode::Char('G')],
+        shown: "G",
+        short: "",
+        purpose: "the last row",
+        does: Does::Move(Step::Last),
+    },
+    Key {
+        codes: &[KeyCode::Char(' ')],
+        shown: "space",
+        short: "mark",
+        purpose: "mark the row, or unmark it",
+        does: Does::Mark,
+    },
+    Key {
+        codes: &[KeyCode::Enter],
+        shown: "enter",
+        short: "show",
+        purpose: "its task, commits, decisions, files and clashes",
+        does: Does::Run(Offer { words: "agents show", on: On::Agent, when: When::AtOnce }),
+    },
+    Key {
+        codes: &[KeyCode::Char('d')],
+        shown: "d",
+        short: "diff",
+        purpose: "its changes as a patch",
+        does: looks("diff --patch"),
+    },
+    Key {
+        codes: &[KeyCode::Char('l')],
+        shown: "l",
+        short: "log",
+        purpose: "its commits",
+        does: looks("log"),
+    },
+    Key {
+        codes: &[KeyCode::Char('s')],
+        shown: "s",
+        short: "shell",
+        purpose: "a shell in its clone; 'exit' leads here",
+        does: Does::Shell,
+    },
+    Key {
+        codes: &[KeyCode::Char('m')],
+        shown: "m",
+        short: "merge",
+        purpose: "merge the marked rows, else this one",
+        does: changes("merge", On::EachRow),
+    },
+    Key {
+        codes: &[KeyCode::Char('u')],
+        shown: "u",
+        short: "undo",
+        purpose: "undo the newest operation",
+        does: changes("undo", On::Nothing),
+    },
+    Key {
+        codes: &[KeyCode::Char('n')],
+        shown: "n",
+        short: "new",
+        purpose: "an agent: type its name",
+        does: changes("agents new ", On::Nothing),
+    },
+    Key {
+        codes: &[KeyCode::Char('R')],
+        shown: "R",
+        short: "",
+        purpose: "remove the marked agents, else this one",
+        does: changes("agents remove", On::Agents),
+    },
+    Key {
+        codes: &[KeyCode::Char('/')],
+        shown: "/",
+        short: "",
+        purpose: "only rows whose name or subject has a text",
+        does: Does::Filter,
+    },
+    Key {
+        codes: &[KeyCode::Char('?')],
+        shown: "?",
+        short: "keys",
+        purpose: "all keys",
+        does: Does::Help,
+    },
+    Key {
+        codes: &[KeyCode::Char('q')],
+        shown: "q",
+        short: "quit",
+        purpose: "leave the screen",
+        does: Does::Quit,
+    },
+];
