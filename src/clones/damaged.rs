@@ -60,7 +60,7 @@ impl DamagedClone {
             Err(error) => (error.code(), error.message()),
         };
         let (hub, code) = (hub_of(&git_dir), code.as_str());
-        Some(DamagedClone { hub, path, agent, code, reason, has_lost_git_dir })
+        Some(DamagedClone { path, agent, hub, code, reason, has_lost_git_dir })
     }
 
     /// Returns `true` if a hub has work of a clone that has lost everything that tells its hub.
@@ -117,9 +117,8 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     let readers = folders(&root.shared_clones()).into_iter();
     damaged.extend(readers.filter_map(|path| DamagedClone::look(path, None)));
     damaged.retain(|clone| match (hub, clone.hub.as_deref()) {
-        (None, _) => true,
         (Some(hub), None) if clone.has_lost_git_dir => clone.has_work_in(hub),
-        (_, None) => true,
+        (None, _) | (_, None) => true,
         (hub, of) => of == hub,
     });
     damaged

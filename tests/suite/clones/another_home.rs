@@ -1,4 +1,4 @@
-//! The same repository under another HOME or COLONY_SHARED_ROOT: its colony is where it has joined.
+//! The same repository under another `HOME` or `COLONY_SHARED_ROOT`: its colony is where it has joined.
 
 use std::fs;
 

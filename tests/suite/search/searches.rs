@@ -240,11 +240,7 @@ fn the_answer_for_people_fits_a_terminal() {
 #[test]
 fn the_definition_of_a_name_is_found_first() {
     let sandbox = Sandbox::new();
-    let uses: String = (0..30)
-        .map(|at| {
-            format!("def use_{at}(session: Session, other: Session) -> Session:\n    pass\n\n")
-        })
-        .collect();
+    let uses = "def use(session: Session, other: Session) -> Session:\n    pass\n\n".repeat(30);
     for at in 0..5 {
         sandbox.write(&format!("src/uses_{at}.py"), uses.clone());
     }

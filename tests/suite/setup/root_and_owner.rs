@@ -87,7 +87,7 @@ fn doctor_finds_each_place_that_refuses_the_owner() {
     sandbox.colony(&["agents", "new", "ada"]);
     sandbox.write("a.txt", "edited\n");
     sandbox.colony(&["checkpoint", "-m", "first"]);
-    let outside = sandbox.outside().to_owned();
+    let outside = sandbox.outside();
     let chown = |user: &str, path: &Path| {
         sandbox.process("chown").args(["-R", user]).arg(path).status().unwrap().success()
     };
