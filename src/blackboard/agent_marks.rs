@@ -110,6 +110,17 @@ pub fn put(
     change(session, &kind.key_of(agent), Some(&value))
 }
 
+/// Returns the summary of an operation that makes or deletes the mark of a key.
+pub(super) fn summary(key: &str, is_made: bool) -> String {
+    let (kind, agent) = key.split_once(':').unwrap_or_default();
+    match (kind, is_made) {
+        ("held", true) => format!("hold '{agent}' back"),
+        ("held", false) => format!("release '{agent}'"),
+        (_, true) => format!("'{agent}' is done"),
+        (_, false) => format!("'{agent}' is not done"),
+    }
+}
+
 /// Deletes a mark.
 pub fn delete(session: &Session, kind: MarkKind, agent: &str) -> Result<Changed> {
     change(session, &kind.key_of(agent), None)

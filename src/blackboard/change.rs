@@ -14,6 +14,7 @@ use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::{shared_record, stored_name};
 
+use super::agent_marks;
 use super::board::{Board, MAX_KEYS};
 use super::entry::{self, Entry, MAX_VALUE, NO_VERSION, Place, Value};
 
@@ -82,6 +83,9 @@ fn apply_once(session: &Session, change: Change<'_>) -> Result<Changed> {
 
 fn summary(change: Change<'_>) -> String {
     let Place { scope, key } = change.place;
+    if scope == agent_marks::BOARD {
+        return agent_marks::summary(key, change.value.is_some());
+    }
     let verb = change.value.map_or("delete", |_| "put");
     format!("{verb} '{key}' on blackboard '{scope}'")
 }

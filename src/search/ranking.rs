@@ -415,6 +415,6 @@ mod tests {
     fn words_are_required_and_excluded_in_texts_and_paths() {
         assert_eq!(found(DOCUMENTS, "merge +tree"), ["a", "c"]);
         assert_eq!(found(DOCUMENTS, "tree -merge"), ["c"]);
-        assert_eq!(found(DOCUMENTS, "+merge nothing"), ["src/merge", "b", "a"]);
+        assert_eq!(found(DOCUMENTS, "+merge nothing"), ["b", "src/merge", "a"]);
     }
 }

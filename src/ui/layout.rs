@@ -176,8 +176,10 @@ fn widths(
 
 /// Returns the width of a row.
 fn shown(widths: &[Option<usize>]) -> usize {
-    let gaps = widths.iter().flatten().filter(|width| **width > 0).count();
-    widths.iter().flatten().sum::<usize>() + gaps.saturating_sub(1) * GAP
+    let shown: Vec<usize> = widths.iter().flatten().copied().collect();
+    // An empty column has its gap, but for those behind the last that is not.
+    let last = shown.iter().rposition(|width| *width > 0).unwrap_or(0);
+    shown.iter().sum::<usize>() + last * GAP
 }
 
 /// Cuts some columns, in their order, until the row fits.
@@ -269,8 +271,8 @@ mod tests {
         let at =
             |columns| Block::Ordered(rows.clone(), &NARROW).show(Palette::Plain, Some(columns));
         assert_eq!(at(60), ["ada  a subject of some length  2h ago  conflict a.txt"]);
-        assert_eq!(at(40), ["ada  a subject\u{2026}  2h ago  conflict a.txt"]);
-        assert_eq!(at(30), ["ada  a subje\u{2026}  conflict a.txt"]);
+        assert_eq!(at(40), ["ada  a subject\u{2026}   2h ago  conflict a.txt"]);
+        assert_eq!(at(30), ["ada  a subjec\u{2026}  conflict a.txt"]);
         assert_eq!(at(20), ["ada  conflict a.txt"]);
         assert_eq!(at(15), ["ada  conflict\u{2026}"]);
     }

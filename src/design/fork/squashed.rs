@@ -49,7 +49,8 @@ impl Squashes {
         Ok(newest)
     }
 
-    fn of_commit(&mut self, repo: &Repo, commit: Oid) -> Result<Vec<Oid>> {
+    /// Returns the tips that a commit squashes.
+    pub fn of_commit(&mut self, repo: &Repo, commit: Oid) -> Result<Vec<Oid>> {
         if let Some(known) = self.known.get(&commit) {
             return Ok(known.clone());
         }

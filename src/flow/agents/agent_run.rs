@@ -177,12 +177,14 @@ type Busy = (FoundClone, Option<HeldBy>);
 
 /// Finds the clones, and among them those in which a program works.
 fn chosen(session: &Session, request: &Request) -> Result<(Vec<FoundClone>, Vec<Busy>)> {
-    let clones: Vec<FoundClone> = if request.names.is_empty() {
+    let mut clones: Vec<FoundClone> = if request.names.is_empty() {
         agent_places::of_this_checkout(session)?.0
     } else {
         let find = |name: &String| agent_places::find(session, name);
         request.names.iter().map(find).collect::<Result<_>>()?
     };
+    clones.sort_by(|one, other| one.path.cmp(&other.path));
+    clones.dedup_by(|one, other| one.path == other.path);
     let (mut free, mut busy) = (Vec::new(), Vec::new());
     for clone in clones {
         let git_dir = clone.git_dir();

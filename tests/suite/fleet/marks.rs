@@ -92,6 +92,20 @@ fn work_that_is_held_back_is_not_suggested() {
 }
 
 #[test]
+fn who_has_squashed_held_work_is_held_back_with_it() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "ada.txt", "of ada\n");
+    bob.colony(&["merge", "ada", "--squash"]);
+    commit(&bob, "bob.txt", "of bob\n");
+    desk.colony(&["agents", "hold", "ada"]);
+    assert_eq!(row(&desk, "bob")["contains_held"], "ada");
+    assert_eq!(next(&desk).0, Value::Null);
+    let ops = desk.colony(&["ops"]);
+    assert!(ops.contains("hold 'ada' back"), "{ops}");
+}
+
+#[test]
 fn forks_are_held_back_like_agents_and_nothing_else_is() {
     let desk = Sandbox::new();
     desk.colony(&["fork", "idea"]);

@@ -122,7 +122,7 @@ pub(super) const KEYS: [Key; 16] = [
         codes: &[KeyCode::Enter],
         shown: "enter",
         short: "show",
-        purpose: "its task, commits, decisions, files and clashes",
+        purpose: "its task, commits, files, clashes",
         does: Does::Run(Offer { words: "agents show", on: On::Agent, when: When::AtOnce }),
     },
     Key {

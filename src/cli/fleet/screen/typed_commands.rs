@@ -14,6 +14,9 @@ pub(super) fn read(line: &str) -> Result<Vec<Vec<OsString>>, String> {
     let mut chars = line.chars().peekable();
     loop {
         while chars.next_if(|c| c.is_whitespace() && *c != '\n').is_some() {}
+        if chars.peek() == Some(&'\n') {
+            return Err(format!("'{}' has no meaning here: quote it", '\n'.escape_default()));
+        }
         match chars.peek() {
             None => break,
             Some('&') => {
