@@ -7,9 +7,11 @@ use crate::git::identity::{CommitRole, Identity};
 use crate::git::inherited;
 use crate::git::object::{Signatures, commit_message};
 use crate::git::{Checkout, ObjectWrites, Repo, Signature};
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 
 use super::agent_policy::agent_identity;
+use super::files::shared_root::AgentPlace;
 use super::lease::lease_holder::session_of;
 use super::lock::wait::WaitLimit;
 use super::membership::{self, Membership, Role};
@@ -55,6 +57,7 @@ impl Session {
         // No setting extends a limit that the caller has set, as hooks do.
         settings.timeout = [world.timeout, settings.timeout].into_iter().flatten().min();
         world.timeout = settings.timeout;
+        refuse_around_clone(&world, &repo)?;
         let membership = Membership::find(&repo)?;
         world.colony_root = membership.as_ref().and_then(Membership::root).map(Path::to_owned);
         let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
@@ -142,6 +145,29 @@ impl Session {
     pub fn index_lock_limit(&self) -> WaitLimit {
         WaitLimit::AtMost(self.settings.timeout.unwrap_or(INDEX_LOCK_TIMEOUT))
     }
+}
+
+/// Fails in the clone of an agent that has lost its git directory, where git finds a repository around it, as that of a
+/// home directory.
+fn refuse_around_clone(world: &World, repo: &Repo) -> Result<()> {
+    let real = world.cwd.canonicalize();
+    let Some(place) = AgentPlace::find(real.as_deref().unwrap_or(&world.cwd)) else {
+        return Ok(());
+    };
+    let root = repo.workdir();
+    if root == place.clone || !place.clone.starts_with(root) {
+        return Ok(());
+    }
+    let AgentPlace { agent, clone, .. } = place;
+    let message = format!("this clone of agent '{agent}' has lost its '.git'");
+    Err(Error::new(Code::RepositoryBroken, message)
+        .unchanged()
+        .detail("path", clone.display().to_string())
+        .detail("agent", &agent)
+        .hint(format!(
+            "git colony agents restore {}   # by the user, in the checkout",
+            typed_word(&agent)
+        )))
 }
 
 /// Fails for a checkout that is read only, like [`Session::refuse_reader`]; without git, none is.

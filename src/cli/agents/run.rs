@@ -16,8 +16,8 @@ pub(super) struct Args {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Run it in N clones at once
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
-    jobs: usize,
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
     /// Also where a program works
     #[arg(long)]
     busy: bool,
@@ -32,8 +32,12 @@ pub(super) fn declaration() -> Declaration {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let request =
-        Request { names: args.names, jobs: args.jobs, busy: args.busy, command: args.command };
+    let request = Request {
+        names: args.names,
+        jobs: args.jobs.into(),
+        busy: args.busy,
+        command: args.command,
+    };
     let (mut outcome, mut stopped) = (Outcome::Yes, None);
     agent_run::run(&session, &request, |report| {
         match face.answer(&report) {
@@ -51,6 +55,9 @@ impl Answer for RanReport {
     fn message(&self) -> String {
         let agent = &self.agent;
         let seconds = self.seconds;
+        if let Some(problem) = &self.problem {
+            return format!("{agent}: not run: {problem}");
+        }
         match (&self.held_by, self.exit_code) {
             (Some(holder), _) => format!("{agent}: not run, {} works there", holder.to_text()),
             _ if self.dry_run => format!("{agent}: would run {}", self.command),
@@ -65,6 +72,10 @@ impl Answer for RanReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.ran && self.exit_code != Some(0) { Outcome::No } else { Outcome::Yes }
+        if self.problem.is_some() || (self.ran && self.exit_code != Some(0)) {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
     }
 }

@@ -88,5 +88,5 @@ fn taught((command, purpose): (&'static str, &'static str)) -> Line {
 
 /// Returns `true` for an agent or fork with nothing left to merge or to keep.
 fn is_done(row: &Row) -> bool {
-    row.operation.is_none() && row.protected.is_none() && row.work == Work::Merged
+    row.operation.is_none() && !row.lost && row.protected.is_none() && row.work == Work::Merged
 }

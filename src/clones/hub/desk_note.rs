@@ -83,6 +83,13 @@ pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 
+/// Returns `true` if the checkout with an id is another one than that with this git directory: this is a copy of it.
+pub fn is_copy(member: &Membership, git_dir: &Path) -> bool {
+    let known = DeskNote::read(&path_in(&member.hub, &member.id));
+    let here = FileIdentity::of(git_dir);
+    known.is_some_and(|known| Some(known.identity) != here && known.exists())
+}
+
 /// Deletes the note of a checkout that leaves the colony.
 pub(in crate::clones) fn forget(hub: &Path, id: &str) -> Result<()> {
     atomic::remove_file(&path_in(hub, id))

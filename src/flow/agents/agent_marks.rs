@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, Marks};
 use crate::blackboard::change::Changed;
-use crate::design::fork::names;
+use crate::design::fork::{forks, names};
 use crate::flow::shared::{self, ShareWarning};
 use crate::git::Oid;
 use crate::model::id::OperationId;
@@ -64,11 +64,13 @@ pub struct MarkReport {
 
 /// Says that the agent of this clone is done with its work, or not done after all.
 pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
-    let Some(agent) = session.settings.agent.as_deref() else {
+    let of_clone = session.membership.as_ref().and_then(|member| member.agent.as_deref());
+    let Some(agent) = of_clone.filter(|agent| session.settings.agent.as_deref() == Some(*agent))
+    else {
         let message = "an agent says this of its own work, and this is not the clone of one";
         return Err(Error::new(Code::Usage, message)
             .unchanged()
-            .hint("git colony --agent NAME agents done   # or in the clone of the agent"));
+            .hint("cd \"$(git colony agents path NAME)\" && git colony agents done"));
     };
     let Some(sha) = session.repo.head()?.commit() else {
         let message = format!("agent '{agent}' has no commit yet");
@@ -93,11 +95,16 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
         .map_err(|error| agent_places::explain_unknown(session, agent, error))?;
     let published = named.published.as_ref().and_then(|published| published.agent.as_deref());
     let fork = Some(named.name.as_str()).filter(|name| name.starts_with("fork/"));
-    let Some(name) = published.or(fork) else {
+    // A fork that an agent has in its clone is the agent's, though others have copies of it.
+    let all = forks::lines_of_work(session)?;
+    let of_fork = all.iter().find(|line| Some(line.name.as_str()) == fork && line.agent.is_some());
+    let Some(name) = published.or(of_fork.and_then(|line| line.agent.as_deref())).or(fork) else {
         let message = format!("'{agent}' is neither an agent nor a fork");
         return Err(Error::new(Code::ForkNotFound, message).unchanged().hint("git colony"));
     };
-    mark(session, MarkKind::Held, name, named.commit, marking)
+    // A copy may be older than the work of the agent.
+    let sha = of_fork.map_or(named.commit, |line| line.head_sha);
+    mark(session, MarkKind::Held, name, sha, marking)
 }
 
 /// Makes or deletes one mark, and tells the other clones.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{Hub, locate};
+use crate::clones::hub::{Hub, desk_note, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
@@ -304,10 +304,14 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
 /// Returns the clones of the agents that were made from this checkout, or from that of the agent whose clone this is, and
 /// the agents of other checkouts. A clone of which nobody knows who made it counts as this checkout's.
 pub fn of_this_checkout(session: &Session) -> Result<(Vec<FoundClone>, BTreeSet<String>)> {
-    let own = session.membership.as_ref().and_then(Membership::desk);
+    let member = session.membership.as_ref();
+    let own = member.and_then(Membership::desk);
+    let is_desk = member.filter(|member| member.role == Role::Desk);
+    // The agents of a checkout are not those of a copy, which has its record and with it its id.
+    let is_copy = is_desk.is_some_and(|it| desk_note::is_copy(it, session.repo.common_dir()));
     let is_own = |clone: &FoundClone| {
         let made_by = own.zip(clone.member.desk());
-        made_by.is_none_or(|(own, made_by)| own == made_by)
+        made_by.is_none_or(|(own, made_by)| own == made_by && !is_copy)
     };
     let (own, others): (Vec<_>, Vec<_>) = of_agents(session)?.into_iter().partition(is_own);
     Ok((own, others.into_iter().filter_map(|clone| clone.member.agent).collect()))

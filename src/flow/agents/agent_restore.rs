@@ -1,6 +1,6 @@
 //! Restores a removed agent: a new clone that continues where the old one ended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,7 +84,11 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
     let lost = lost_folder(session, &root, request)?;
-    refuse(session, request, lost.as_ref())?;
+    session.refuse_reader()?;
+    let around_files = lost.is_some() && request.other.is_none();
+    if !around_files {
+        refuse(session, request)?;
+    }
     if session.is_dry() {
         let hub = Hub::open(&locate::place_of(session, &root)?)?;
         return Plan::make(&root, &hub, request, lost.as_ref())?.report(&root, &hub);
@@ -103,7 +107,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
         desk: Some(&member),
-        around_files: lost.is_some(),
+        around_files,
         task: None,
         inherited: checkout_settings::of(session),
         large_files: LargeFiles::All,
@@ -112,17 +116,18 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         push_url: locate::push_url_of_clone(session)?,
         remote: remote_prefix(&hub, Some(&member))?,
         check_out: true,
-        // An uncommitted change may be in any directory.
-        sparse: Sparse::Known(Vec::new()),
+        sparse: Sparse::Known(match lost.as_ref().filter(|_| around_files) {
+            Some(place) => cone_of_files(&hub, plan.start.commit, &place.clone)?,
+            // An uncommitted change may be in any directory.
+            None => Vec::new(),
+        }),
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut report = plan.report(&root, &hub)?;
     report.dry_run = false;
     plan.fill(session, &hub, &staged, &mut report.setup)?;
-    report.path = match lost {
-        Some(_) => staged.finish_around_files(world)?,
-        None => staged.finish(world)?,
-    };
+    report.path =
+        if around_files { staged.finish_around_files(world)? } else { staged.finish(world)? };
     let inside = session_at(world, &report.path)?;
     report.files = Some(status::unsaved(&inside.repo.scan(&inside.world)?));
     publish::publish(&inside)?;
@@ -135,6 +140,41 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     Ok(report)
 }
 
+/// Returns the directories of a commit that a folder has, as a sparse checkout names them; nothing if it has them all. What
+/// its record said of that is lost, and a directory that was never there must not count as deleted.
+fn cone_of_files(hub: &Hub, commit: Oid, folder: &Path) -> Result<Vec<String>> {
+    let repo = hub.store.to_read()?;
+    let mut cone = Vec::new();
+    let is_whole = add_cone(&repo, repo.tree_of(Some(commit))?, folder, "", &mut cone)?;
+    Ok(if is_whole { Vec::new() } else { cone })
+}
+
+/// Adds the directories of a tree that are whole in a folder; returns `true` if none is missing.
+fn add_cone(
+    repo: &Repo,
+    tree: Oid,
+    folder: &Path,
+    below: &str,
+    cone: &mut Vec<String>,
+) -> Result<bool> {
+    let mut is_whole = true;
+    for (name, entry) in repo.entries_of(tree)?.into_iter().filter(|(_, it)| it.is_directory()) {
+        let path = format!("{below}{name}");
+        if !name.under(folder).is_dir() {
+            is_whole = false;
+            continue;
+        }
+        let mut inner = Vec::new();
+        if add_cone(repo, entry.id, &name.under(folder), &format!("{path}/"), &mut inner)? {
+            cone.push(path);
+        } else {
+            is_whole = false;
+            cone.extend(inner);
+        }
+    }
+    Ok(is_whole)
+}
+
 /// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is
 /// asked for.
 fn lost_folder(
@@ -142,7 +182,7 @@ fn lost_folder(
     root: &SharedRoot,
     request: &Request,
 ) -> Result<Option<AgentPlace>> {
-    if request.other.is_some() || request.at.is_some() {
+    if request.at.is_some() {
         return Ok(None);
     }
     let mut damaged = damaged::clones(root, Some(&locate::place_of(session, root)?));
@@ -151,13 +191,10 @@ fn lost_folder(
     Ok(path.and_then(|path| AgentPlace::find(&path)))
 }
 
-fn refuse(session: &Session, request: &Request, lost: Option<&AgentPlace>) -> Result<()> {
+fn refuse(session: &Session, request: &Request) -> Result<()> {
     session.refuse_reader()?;
     let agent = request.other.as_ref().unwrap_or(&request.name);
     Identity::of_agent(agent)?;
-    if lost.is_some() {
-        return Ok(());
-    }
     refuse_standing(session, agent).map_err(|error| match &request.other {
         Some(_) => error,
         None => error
@@ -211,7 +248,8 @@ impl<'a> Plan<'a> {
             None => None,
         };
         let agent = request.other.as_ref().unwrap_or(&request.name);
-        Ok(Plan { agent, work, held, start, log, has_files: lost.is_some() })
+        let has_files = lost.is_some() && request.other.is_none();
+        Ok(Plan { agent, work, held, start, log, has_files })
     }
 
     /// Returns the refs of the new clone beside its current branch.

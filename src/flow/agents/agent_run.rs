@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::clones::found::FoundClone;
 use crate::git::process::shell_command::{self, Ending};
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::lease::lease_holder::HeldBy;
@@ -55,6 +54,9 @@ pub struct RanReport {
     pub output: String,
     /// Whether it printed more than that.
     pub truncated: bool,
+    /// Why it could not be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// The program that works in the clone.
     pub held_by: Option<HeldBy>,
     /// True if nothing was run because of a dry run.
@@ -134,7 +136,15 @@ fn run_in(world: &World, line: &str, report: RanReport) -> Result<RanReport> {
         }
     };
     let began = Instant::now();
-    let ending = shell_command::run_shell_heard(&inside, line, None, &mut keep)?;
+    let ending = match shell_command::run_shell_heard(&inside, line, None, &mut keep) {
+        Err(error) if error.code() == Code::Interrupted => return Err(error.untouched(None)),
+        // A clone that has gone meanwhile stops no other.
+        Err(error) => {
+            let problem = Some(error.message());
+            return Ok(RanReport { problem, ..report });
+        }
+        Ok(ending) => ending,
+    };
     let over = output.len().saturating_sub(MAX_OUTPUT);
     Ok(RanReport {
         ran: true,
@@ -159,6 +169,7 @@ fn report_of(clone: &FoundClone, line: &str, session: &Session) -> RanReport {
         seconds: 0.0,
         output: String::new(),
         truncated: false,
+        problem: None,
         held_by: None,
         dry_run: session.is_dry(),
     }
@@ -168,8 +179,17 @@ fn report_of(clone: &FoundClone, line: &str, session: &Session) -> RanReport {
 fn line_of(words: &[String]) -> String {
     match words {
         [line] => line.clone(),
-        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
     }
+}
+
+/// Quotes a word for any shell of POSIX: `$'..'` is for others.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// A clone, and the program that works in it.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::git::scratch;
+use crate::model::Error;
 use crate::model::text::shell_word;
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -47,7 +48,7 @@ pub(super) fn check(session: &Session) -> Check {
     }
     match refused.first() {
         None => Check::well("writing", format!("can write in {} folders", folders.len())),
-        Some((path, error)) => told(path, error, refused.len() - 1),
+        Some(_) => told(refused),
     }
 }
 
@@ -99,14 +100,19 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Names the place that refuses, and how the user changes that.
-fn told(path: &Path, error: &io::Error, more: usize) -> Check {
-    let shown = path.display();
+fn told(refused: Vec<(PathBuf, io::Error)>) -> Check {
+    let more = refused.len().saturating_sub(1);
     let others = if more > 0 { format!(", and in {more} more places") } else { String::new() };
-    let detail = format!("cannot write in '{shown}': {error}{others}");
+    let Some((path, error)) = refused.into_iter().next() else {
+        return Check::well("writing", "");
+    };
+    let kind = error.kind();
+    let told = Error::io(format!("cannot write in '{}'", path.display()), error).message();
+    let detail = format!("{told}{others}");
     let word = shell_word(&path.to_string_lossy());
     let owner = path.metadata().map(|it| it.uid()).ok();
     let us = scratch::own_user();
-    let fix = match error.kind() {
+    let fix = match kind {
         io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing".to_owned(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "git colony prune   # or make room on its file system".to_owned()

@@ -94,9 +94,13 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
     if let Some(operation) = desk.operation {
         return Some(end(operation, desk.ends));
     }
+    // What a lost clone has published is not all of its work.
+    let lost: BTreeSet<&str> =
+        rows.iter().filter(|row| row.lost).filter_map(|row| row.agent.as_deref()).collect();
     let is_open = |row: &&Row| {
         let is_held = row.held.is_some() || row.contains_held.is_some();
-        let is_whole = row.problem.is_none() && !row.lost;
+        let is_lost = row.agent.as_deref().is_some_and(|agent| lost.contains(agent));
+        let is_whole = row.problem.is_none() && !is_lost;
         let is_free = row.outside_scope.is_empty() && is_whole && !is_held;
         is_free && row.commits > 0 && !is_settling(row)
     };

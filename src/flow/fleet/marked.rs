@@ -13,7 +13,7 @@ use crate::store::Session;
 use super::row::Row;
 
 /// The most commits of a fork that are compared with those held back.
-const MAX_COMMITS: usize = 1_000;
+const MAX_COMMITS: usize = 20_000;
 
 /// Fills in which rows are done, and which are held back, by themselves or by what they contain.
 pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Result<()> {
@@ -23,7 +23,11 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
         let tip = tip_of(row);
         let done = row.agent.as_ref().and_then(|agent| marks.done.remove(agent));
         row.done = done.filter(|mark| Some(mark.sha) == tip);
-        row.held = name_of(row).and_then(|name| marks.held.get(name).cloned());
+        if let Some(held) = name_of(row).and_then(|name| marks.held.get(name))
+            && is_about(&session.repo, held, row, tip)?
+        {
+            row.held = Some(held.clone());
+        }
     }
     if marks.held.is_empty() {
         return Ok(());
@@ -46,6 +50,18 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
     Ok(())
 }
 
+/// Returns `true` if a mark is about the agent of a row, and not about an earlier one of that name: its clone was there
+/// then, or it has the commits that were held.
+fn is_about(repo: &Repo, mark: &Mark, row: &Row, tip: Option<Oid>) -> Result<bool> {
+    if row.made_at.as_ref().is_none_or(|made_at| *made_at <= mark.at) {
+        return Ok(true);
+    }
+    let Some(tip) = tip.filter(|_| repo.object_size(mark.sha).is_some()) else {
+        return Ok(false);
+    };
+    Ok(repo.commits_between(mark.sha, &[tip], 1)?.is_empty())
+}
+
 /// Returns the name under which the work of a row is held back.
 fn name_of(row: &Row) -> Option<&String> {
     row.agent.as_ref().or(row.fork.as_ref())
@@ -60,28 +76,36 @@ fn held_commits(
     rows: &[Row],
 ) -> Result<BTreeMap<Oid, String>> {
     let mut commits = BTreeMap::new();
-    for row in rows {
+    // Whatever has become of an agent and of its branch, the commits that it had then are held.
+    let targets = forks.iter().filter_map(|fork| target_of(repo, fork).transpose());
+    let hidden: Vec<Oid> = targets.collect::<Result<BTreeSet<_>>>()?.into_iter().collect();
+    let is_held = |row: &&Row| row.held.is_some();
+    let mut tips: BTreeSet<(Oid, &String)> =
+        held.iter().map(|(name, mark)| (mark.sha, name)).collect();
+    for row in rows.iter().filter(is_held) {
         let fork = forks.iter().find(|fork| row.is_on(fork));
-        let Some(((name, mark), fork)) =
-            name_of(row).and_then(|name| held.get_key_value(name)).zip(fork)
-        else {
-            continue;
-        };
-        let tips = BTreeSet::from([fork.head_sha, mark.sha]);
-        for tip in tips.into_iter().filter(|tip| repo.object_size(*tip).is_some()) {
-            let ahead = ahead_of_target(repo, fork, tip)?.into_iter();
-            commits.extend(ahead.map(|commit| (commit, name.clone())));
-        }
+        tips.extend(fork.map(|fork| fork.head_sha).zip(name_of(row)));
+    }
+    for (tip, name) in tips.into_iter().filter(|(tip, _)| repo.object_size(*tip).is_some()) {
+        let ahead = repo.commits_between(tip, &hidden, MAX_COMMITS)?.into_iter();
+        commits.extend(ahead.map(|commit| (commit, name.clone())));
     }
     Ok(commits)
 }
 
 /// Lists the commits that a tip has and the target branch of its fork has not.
 fn ahead_of_target(repo: &Repo, fork: &Fork, tip: Oid) -> Result<Vec<Oid>> {
-    let Some(into) = &fork.into else {
+    let hidden: Vec<Oid> = target_of(repo, fork)?.into_iter().collect();
+    if fork.into.is_none() {
         return Ok(Vec::new());
-    };
-    let target = RefName::from(format!("refs/heads/{}", into.branch).as_str());
-    let hidden: Vec<Oid> = repo.find_ref(&target)?.into_iter().collect();
+    }
     repo.commits_between(tip, &hidden, MAX_COMMITS)
+}
+
+/// Returns the tip of the target branch of a fork.
+fn target_of(repo: &Repo, fork: &Fork) -> Result<Option<Oid>> {
+    let Some(into) = &fork.into else {
+        return Ok(None);
+    };
+    repo.find_ref(&RefName::from(format!("refs/heads/{}", into.branch).as_str()))
 }

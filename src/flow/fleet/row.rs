@@ -134,6 +134,9 @@ pub struct Row {
     /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
+    /// When its clone was made, RFC 3339 UTC.
+    #[serde(skip)]
+    pub(super) made_at: Option<String>,
     /// Its clone.
     #[serde(skip)]
     pub(super) path: Option<PathBuf>,
@@ -206,6 +209,7 @@ impl Row {
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
         row.task.clone_from(&clone.member.task);
+        row.made_at = Some(clone.member.created_at.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());
         let repo = match Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory) {
             Ok(repo) => repo,

@@ -101,3 +101,42 @@ fn what_is_no_lost_clone_is_not_repaired() {
     assert!(ada.path(".git/HEAD").exists());
     assert_eq!(fs::read_to_string(ada.path("kept.txt")).unwrap(), "edited\n");
 }
+
+#[test]
+fn directories_outside_of_the_cone_do_not_count_as_deleted() {
+    let desk = Sandbox::new();
+    for path in ["in/one/i.txt", "in/two/j.txt", "out/o.txt", "out/deep/p.txt"] {
+        desk.write(path, "text\n");
+    }
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "directories"]);
+    for (agent, cone) in [("ada", "in"), ("bob", "in/two")] {
+        let made = desk.json(&["agents", "new", agent, "--sparse", cone]);
+        let clone = desk.at(made["path"].as_str().unwrap().into());
+        clone.write(&format!("{cone}/new.txt"), "new\n");
+        fs::remove_dir_all(clone.path(".git")).unwrap();
+        assert_eq!(desk.json(&["agents", "restore", agent])["files"], 1);
+        assert_eq!(clone.git(&["status", "--porcelain"]), format!("?? {cone}/new.txt"));
+        assert!(!clone.path("out").exists());
+        clone.colony(&["checkpoint", "-m", "work"]);
+        desk.colony(&["merge", agent]);
+        assert_eq!(fs::read(desk.path("out/deep/p.txt")).unwrap(), b"text\n");
+    }
+}
+
+#[test]
+fn commands_in_a_lost_clone_leave_a_repository_around_it_alone() {
+    let desk = Sandbox::new();
+    let (ada, _) = lost(&desk);
+    // As where a home directory is a repository.
+    let home = desk.outside().join("home");
+    desk.git(&["init", "-q", home.to_str().unwrap()]);
+    for args in [["checkpoint", "-m", "x"].as_slice(), &["agents", "new", "bob"], &["status"]] {
+        let refused = ada.run(args);
+        assert_eq!(refused.code, 128, "{args:?}: {}", refused.stdout);
+        assert!(refused.stderr.contains("git colony agents restore ada"), "{}", refused.stderr);
+    }
+    desk.colony(&["agents", "restore", "ada", "--as", "eve"]);
+    desk.colony(&["agents", "restore", "ada"]);
+    ada.colony(&["checkpoint", "-m", "x"]);
+}

@@ -155,3 +155,45 @@ fn one_agent_is_shown_with_its_task_and_all_of_its_work() {
     assert_eq!(nobody.code, 128, "{}", nobody.stdout);
     assert_eq!(desk.run(&["agents", "show"]).code, 129);
 }
+
+#[test]
+fn held_commits_stay_held_whatever_becomes_of_the_agent() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "ada.txt", "of ada\n");
+    bob.colony(&["merge", "ada"]);
+    commit(&bob, "bob.txt", "of bob\n");
+    // A copy of her fork here is hers.
+    desk.git(&["branch", "fork/ada", "refs/colony-local/agents/ada/main/heads/fork/ada"]);
+    assert_eq!(desk.json(&["agents", "hold", "fork/ada"])["agent"], "ada");
+    desk.git(&["branch", "-D", "fork/ada"]);
+    assert_eq!(row(&desk, "bob")["contains_held"], "ada");
+    desk.colony(&["agents", "remove", "ada"]);
+    assert_eq!(
+        (&row(&desk, "bob")["contains_held"], &next(&desk).0),
+        (&json!("ada"), &Value::Null)
+    );
+    desk.colony(&["agents", "restore", "ada", "--as", "eve"]);
+    assert_eq!(row(&desk, "eve")["contains_held"], "ada");
+    assert_eq!(next(&desk).0, Value::Null);
+    // Another agent of that name has nothing to do with it.
+    let ada = agent(&desk, "ada");
+    commit(&ada, "other.txt", "of another ada\n");
+    assert_eq!(row(&desk, "ada").get("held"), None);
+    assert_eq!(next(&desk).0, "git colony merge ada");
+}
+
+#[test]
+fn nobody_is_done_for_another() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "ada.txt", "of ada\n");
+    ada.colony(&["agents", "done", "-m", "of ada"]);
+    for refused in [
+        bob.run(&["--agent", "ada", "agents", "done"]),
+        desk.run(&["--agent", "ada", "agents", "done"]),
+    ] {
+        assert_eq!(refused.code, 129, "{}", refused.stdout);
+    }
+    assert_eq!(row(&desk, "ada")["done"]["text"], "of ada");
+}

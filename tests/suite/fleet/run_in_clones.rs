@@ -29,8 +29,13 @@ fn a_command_runs_in_each_clone_and_its_ends_are_told() {
     // One word is a line for the shell; the words of several are no code.
     let (code, answers) = ran(&desk, &["ada", "--", "echo one && ls *.txt"]);
     assert_eq!((code, &answers[0]["output"]), (0, &json!("one\na.txt\nada.txt\n")));
-    let (_, answers) = ran(&desk, &["ada", "--", "echo", "$(id)", "a;b"]);
-    assert_eq!(answers[0]["output"], "$(id) a;b\n");
+    for word in ["$(id)", "a;b", "\\';touch bad;#\n", "nl\nfile", "q'q\nz", "", "\u{1b}[31m", "-n"]
+    {
+        let (_, answers) = ran(&desk, &["ada", "--", "printf", "<%s>", word]);
+        assert_eq!(answers[0]["output"], format!("<{word}>"), "{word:?}");
+    }
+    let (_, answers) = ran(&desk, &["ada", "ada", "--", "ls"]);
+    assert_eq!((answers.len(), &answers[0]["output"]), (1, &json!("a.txt\nada.txt\ndir\n")));
     let (code, answers) = ran(&desk, &["-n", "--", "touch", "made.txt"]);
     assert_eq!((code, answers.len(), &answers[0]["ran"]), (0, 3, &json!(false)));
     let (code, _) = ran(&desk, &["--", "test", "!", "-e", "made.txt"]);

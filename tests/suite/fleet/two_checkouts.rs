@@ -155,6 +155,13 @@ fn a_desk_is_about_the_agents_of_its_checkout() {
     assert_eq!((removed.code, removed.stdout.as_str()), (0, ""), "{}", removed.stderr);
     two.colony(&["agents", "remove", "--merged"]);
     assert_eq!(told(&two).0, ["cleo"]);
+    // A copy of a checkout has none of its agents.
+    let copy = one.outside().join("copy");
+    one.process("cp").args(["-r"]).arg(&one.root).arg(&copy).status().unwrap();
+    let copy = one.at(copy);
+    assert_eq!(told(&copy).0, [""; 0]);
+    assert_eq!(copy.colony(&["agents", "remove", "--merged"]), "");
+    assert_eq!(told(&here).0, ["ada"]);
     // A removed agent of another checkout counts as one that nobody has removed here.
     two.colony(&["agents", "restore", "dora"]);
     assert_eq!(told(&here).1, json!(["cleo", "dora"]));

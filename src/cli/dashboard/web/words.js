@@ -68,6 +68,7 @@ export const FOUND_IN = { // search HitSource
 
 /** Why a search has nothing to look in; null if only the words do not match. */
 export const NOTHING = { // search NoPages
+  no_commit: 'Nothing is committed yet.',
   not_mapped: 'Nothing is mapped yet.',
   not_here: 'The pages of the mapped files are not here: map them again.',
   empty: 'The mapped files have no text.',

@@ -50,7 +50,6 @@ fn with_agents(sandbox: &Sandbox) -> Vec<(&'static str, Value)> {
     let mut calls = reading_calls(sandbox);
     calls.extend([
         ("agent_path", json!({ "agent": "ada" })),
-        ("doctor", json!({})),
         ("memory_show", json!({})),
         ("query_text", json!({ "query": "fn" })),
         ("diff_design", json!({ "ref_a": "ada", "ref_b": "bob" })),
