@@ -134,8 +134,9 @@ fn a_checkout_that_has_not_taken_part_sees_what_others_do() {
     assert!(!two.path(".git/colony").exists());
     let ada = agent(&one, "ada");
     commit(&ada, "ada.txt", "ada\n");
-    let of_one = one.json(&["fleet"])["agents"][0].clone();
-    let of_two = two.json(&["fleet"])["agents"][0].clone();
+    let all = ["fleet", "--everywhere"];
+    let of_one = one.json(&all)["agents"][0].clone();
+    let of_two = two.json(&all)["agents"][0].clone();
     assert_eq!(of_two["commits"], 1, "{of_two:#}");
     for field in ["agent", "fork", "commits", "files", "merged", "into"] {
         assert_eq!(of_one[field], of_two[field], "{field}");
@@ -145,7 +146,7 @@ fn a_checkout_that_has_not_taken_part_sees_what_others_do() {
     // Who has taken everything out sees it again.
     one.colony(&["checkpoint", "-m", "c"]);
     one.colony(&["deinit", "--purge", "--force"]);
-    assert_eq!(one.json(&["fleet"])["agents"][0]["commits"], 1);
+    assert_eq!(one.json(&all)["agents"][0]["commits"], 1);
 }
 
 #[test]
