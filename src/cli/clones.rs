@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
+use crate::flow::agents::kept_clones::KeptFolder;
 use crate::flow::agents::removed_agents_work::HeldRemoval;
 use crate::flow::clones::clone_refresh::{self, RefreshReport};
 use crate::flow::clones::setup_commands::{self, SetupCommand, SetupReport, Status};
@@ -13,7 +14,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::actions::{Effect, Group, action, as_arg};
-use super::agents::answers::{damaged, left_behind, see_kept};
+use super::agents::answers::{damaged, kept_folder, left_behind, see_kept};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Stop};
 
@@ -299,7 +300,16 @@ impl Answer for GcReport {
             );
             [vec![line], work(path)].concat()
         });
-        let leaving = self.leaving.iter().map(|left| format!("  {}", left_behind(left)));
-        removed.chain(kept).chain(leaving).collect()
+        let whose = |folder: &KeptFolder| folder.agent.clone().unwrap_or("for reading".to_owned());
+        let did = if self.dry_run { "would be deleted" } else { "is deleted" };
+        let deleted = self.deleted.iter().map(|folder| {
+            format!("  {}, removed: its folder {did} ({})", whose(folder), text::size(folder.size))
+        });
+        let folders = self
+            .kept_folders
+            .iter()
+            .map(|folder| format!("  {}, removed: its {}", whose(folder), kept_folder(folder)));
+        let left = self.left.iter().map(|left| format!("  {}", left_behind(left)));
+        removed.chain(kept).chain(deleted).chain(folders).chain(left).collect()
     }
 }

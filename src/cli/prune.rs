@@ -90,6 +90,10 @@ impl Answer for PruneReport {
             let operations = text::count(self.of_removed_worktrees, "operation");
             lines.push(format!("of removed worktrees: {operations}"));
         }
+        if self.removed_clones > 0 {
+            let folders = text::count(self.removed_clones, "folder");
+            lines.push(format!("{folders} of removed clones"));
+        }
         if self.of_removed_clones + self.files_of_removed_clones > 0 {
             let operations = text::count(self.of_removed_clones, "operation");
             let files = text::count(self.files_of_removed_clones, "kept file");

@@ -68,10 +68,8 @@ impl DamagedClone {
         let Some((hub, published)) = Hub::open(hub).ok().zip(self.published_below()) else {
             return false;
         };
-        let rest = published.strip_prefix(ref_names::PUBLISHED_AGENTS).unwrap_or_default();
-        let kept = format!("{}{rest}", ref_names::KEPT_WORK);
-        let has = |below: &str| hub.store.refs_below(below).is_ok_and(|refs| !refs.is_empty());
-        has(&published) || has(&kept)
+        // Where it was removed, the folder is of another process, which wrote at its old path.
+        hub.store.refs_below(&published).is_ok_and(|refs| !refs.is_empty())
     }
 
     /// Returns the command that repairs it.
@@ -146,7 +144,7 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Reads the hub of a clone from its alternates.
-fn hub_of(git_dir: &Path) -> Option<PathBuf> {
+pub(super) fn hub_of(git_dir: &Path) -> Option<PathBuf> {
     let alternates = git_dir.join("objects/info/alternates");
     let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
     let objects = PathBuf::from(lines.lines().next()?);

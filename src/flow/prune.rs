@@ -1,5 +1,5 @@
 //! Prunes expired operations and checkpoints, and useless refs of ours: here, and from a checkout
-//! of a person also the logs of removed clones in the hub. Old sessions of this checkout, too.
+//! of a person also removed clones whose days are over, and their logs in the hub. Old sessions of this checkout, too.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,14 @@ use crate::clones::hub::Hub;
 use crate::clones::removal::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::checkpoint::retention::{self, PruneReport, Scope};
+use crate::flow::agents::kept_clones::{self, Keeping};
 use crate::flow::sessions::expired_sessions;
 use crate::git::refs::ReflogReason;
 use crate::git::{RefChange, RefName};
 use crate::model::id::SessionId;
 use crate::model::{Code, Result};
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::refs::{lost_refs, own_refs};
 
@@ -59,6 +61,13 @@ pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<Pr
             operations: settings.keep_operations,
             automatic_days: settings.keep_auto_days,
         };
+        if what == What::Everything {
+            let root = SharedRoot::of(&session.world)?;
+            let here = Some((member.hub.as_path(), Keeping::of(settings)));
+            let swept = kept_clones::sweep(&session.world, &root, here, session.is_dry());
+            report.freed += swept.deleted.iter().map(|folder| folder.size).sum::<u64>();
+            report.removed_clones = swept.deleted.len();
+        }
         let hub = Hub::open(&member.hub)?;
         let pruned = removed_log::prune(session, &hub, limits)?;
         report.freed += pruned.freed;

@@ -11,7 +11,7 @@ use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 
 use super::agent_policy::agent_identity;
-use super::files::shared_root::AgentPlace;
+use super::files::shared_root::{AgentPlace, is_removed};
 use super::lease::lease_holder::session_of;
 use super::lock::wait::WaitLimit;
 use super::membership::{self, Membership, Role};
@@ -124,9 +124,16 @@ impl Session {
         self.identity().unwrap_or_else(|_| Identity::of_program()).at(&self.world)
     }
 
-    /// Fails in a clone that is read only.
+    /// Fails in a clone that is read only, and in one that was removed and is kept for some days.
     pub fn refuse_reader(&self) -> Result<()> {
-        self.membership.as_ref().map_or(Ok(()), refuse_reader)
+        let Some(member) = &self.membership else {
+            return Ok(());
+        };
+        // Who keeps or deletes it stands elsewhere.
+        if is_removed(self.repo.workdir()) && !self.repo.is_foreign() {
+            return Err(was_removed(member));
+        }
+        refuse_reader(member)
     }
 
     /// Records that this repository has changed, for its colony if it has one.
@@ -177,6 +184,19 @@ pub fn refuse_reading_checkout(checkout: &Checkout) -> Result<()> {
     };
     let member = Membership::read(&membership::path_in(common_dir))?;
     member.as_ref().map_or(Ok(()), refuse_reader)
+}
+
+fn was_removed(member: &Membership) -> Error {
+    let agent = member.agent.as_deref().unwrap_or("for reading");
+    let message = format!("this clone ({agent}) was removed; its files are kept for some days");
+    let error = Error::new(Code::CloneNotFound, message).unchanged();
+    match &member.agent {
+        Some(agent) => error.hint(format!(
+            "git colony agents restore {}   # by the user, in the checkout",
+            typed_word(agent)
+        )),
+        None => error,
+    }
 }
 
 fn refuse_reader(member: &Membership) -> Result<()> {

@@ -73,8 +73,45 @@ fn a_killed_agents_remove_loses_nothing() {
             repository::run(repository::command("git", &hub).args(["show", &file]))
         });
         assert!(saved.any(|shown| shown.stdout == b"unsaved\n"), "{point:?} {refs}");
+        desk.colony(&["agents", "restore", "ada"]);
+        check_as_it_stood(&clone, &tip);
         struck
     });
+}
+
+#[test]
+fn a_killed_agents_restore_loses_nothing() {
+    each_point(("agents restore", Whom::Program), 4, |point| {
+        let desk = Desk::new();
+        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
+        fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
+        desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
+        let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
+        fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
+        desk.colony(&["agents", "remove", "ada"]);
+        let before = desk.state();
+        let struck = desk.strike(&["agents", "restore", "ada"], point);
+        desk.check_whole(&before);
+        let again = desk.run_in(&desk.repository.root, &["agents", "restore", "ada"]);
+        let said = repository::words(&again);
+        assert!(again.status.success() || said.contains("works in"), "{point:?} {said}");
+        check_as_it_stood(&clone, &tip);
+        // What the restore had not come to is done by the next command in the clone.
+        desk.colony_in(&clone, &["checkpoint", "--auto"]);
+        desk.colony(&["clones", "gc"]);
+        desk.check_swept(&format!("{point:?} {said}"));
+        let hub = desk.hub().expect("it is there");
+        let refs = Desk::git_in(&hub, &["for-each-ref", "--format=%(refname)"]);
+        assert!(refs.contains("refs/colony/agents/ada/"), "{point:?} {refs}");
+        struck
+    });
+}
+
+/// A clone is whole, with its commit and its uncommitted file.
+fn check_as_it_stood(clone: &Path, tip: &str) {
+    Desk::git_in(clone, &["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(Desk::git_in(clone, &["rev-parse", "HEAD"]), tip);
+    assert_eq!(fs::read_to_string(clone.join("c.txt")).expect("it is there"), "unsaved\n");
 }
 
 /// The files of a clone that are made from those of its checkout, in its git directory.

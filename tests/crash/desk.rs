@@ -166,7 +166,7 @@ impl Desk {
 
     /// What a killed command left is gone with the next.
     pub(crate) fn check_swept(&self, said: &str) {
-        for folder in ["staging", "trash", "leaving"] {
+        for folder in ["staging", "trash", "removing"] {
             let left = fs::read_dir(self.shared.path().join(folder));
             let left: Vec<_> = left.into_iter().flatten().flatten().collect();
             assert!(left.is_empty(), "{left:?} {said}");

@@ -32,7 +32,7 @@ pub(crate) type Census = BTreeMap<String, BTreeSet<Spot>>;
 const PASSED_OVER: [&str; 6] = ["objects", "refs", "logs", "hooks", "info", "agents"];
 
 /// Folders of everything shared that the next command empties, or that are looked into by themselves.
-const ON_THE_WAY_OUT: [&str; 4] = ["staging", "trash", "leaving", "hubs"];
+const ON_THE_WAY_OUT: [&str; 4] = ["staging", "trash", "removing", "hubs"];
 
 /// Looks for every content but those in files; fails where git cannot list what its refs lead to.
 pub(crate) fn take(
@@ -57,6 +57,9 @@ pub(crate) fn take(
     let shared = ground.path().join("shared");
     let passed_over = [&PASSED_OVER[..], &ON_THE_WAY_OUT].concat();
     walk(&shared, &passed_over, Spot::Kept(Home::Hub), &mut note);
+    for folder in ground.removed_clones() {
+        walk(&folder, &PASSED_OVER, Spot::Kept(Home::Hub), &mut note);
+    }
     for (listing, (home, git_dir)) in listings.into_iter().zip(&repositories) {
         for line in finish(listing, git_dir)?.lines() {
             let id = line.split(' ').next().unwrap_or_default();

@@ -148,6 +148,14 @@ impl Ground {
         }
     }
 
+    /// The folders of removed clones.
+    pub(crate) fn removed_clones(&self) -> Vec<PathBuf> {
+        let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+        let agents = below(self.path().join("shared/agents"));
+        let removed = agents.flat_map(|agent| below(agent.path().join("removed")));
+        removed.map(|folder| folder.path()).collect()
+    }
+
     /// The repository that is pushed to.
     pub(crate) fn remote(&self) -> PathBuf {
         self.path().join("remote.git")

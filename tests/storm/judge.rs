@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::actions::{Action, Nature};
-use super::census::Spot;
 use super::edits::Shadow;
 use super::ground::{Ground, Home, Place};
 use super::look::Look;
@@ -154,18 +153,12 @@ impl Case<'_> {
         let mut lost = Vec::new();
         for (id, spots) in &self.before.census {
             let path = self.shadow.path_of(id).unwrap_or_default();
-            let dropped = spots.iter().all(|spot| self.action.drops.contains(spot))
-                || (self.takes_away(path) && spots.iter().all(|spot| is_of_the_clone(*spot)));
+            let dropped = spots.iter().all(|spot| self.action.drops.contains(spot));
             if !dropped && !after.census.contains_key(id) {
                 lost.push(format!("{id}, written to '{path}', was in {spots:?}"));
             }
         }
         lost
-    }
-
-    /// Ignored files go with a clone that is taken away.
-    fn takes_away(&self, path: &str) -> bool {
-        self.action.name == "agents remove" && path.ends_with(".ignored")
     }
 
     /// Nothing that a user sees is different, or there is an operation that says so.
@@ -230,10 +223,6 @@ fn is_of_init(difference: &str) -> bool {
     let comes = difference.contains(": None -> ") || difference.contains(" index + ");
     (comes && files.iter().any(|file| difference.contains(file)))
         || difference.starts_with("ref Checkout refs/heads/")
-}
-
-fn is_of_the_clone(spot: Spot) -> bool {
-    matches!(spot, Spot::File(Place::Clone) | Spot::Index(Place::Clone))
 }
 
 /// The code of an error, as JSON has it on one line or on many.

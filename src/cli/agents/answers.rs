@@ -8,7 +8,7 @@ use crate::flow::agents::NewAgent;
 use crate::flow::agents::agent_places::{Agent, AgentsReport, PathReport};
 use crate::flow::agents::agent_removal::RemovedAgent;
 use crate::flow::agents::agent_restore::RestoredAgent;
-use crate::flow::agents::last_checkpoint::LeftBehind;
+use crate::flow::agents::kept_clones::{KeptFolder, LeftBehind};
 use crate::flow::clones::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
@@ -60,7 +60,8 @@ impl Answer for RestoredAgent {
             None => String::new(),
         };
         let verb = if self.dry_run { "would work" } else { "works" };
-        format!("agent '{agent}' {verb} again {on}{uncommitted}")
+        let whole = if self.as_it_stood { ", in its folder as it was" } else { "" };
+        format!("agent '{agent}' {verb} again {on}{uncommitted}{whole}")
     }
 
     fn narration(&self) -> Vec<String> {
@@ -190,7 +191,7 @@ impl Answer for RemovedAgent {
             lines.push(format!("{count} kept as a checkpoint beside its branch"));
         }
         let lost = self.left_out.iter();
-        lines.extend(lost.map(|left| format!("not kept: {}", left.path)));
+        lines.extend(lost.map(|left| format!("in no checkpoint: {}", left.path)));
         if let Some(first) = self.ignored.first() {
             let first = self
                 .ignored
@@ -200,10 +201,11 @@ impl Answer for RemovedAgent {
                 .fold(first.to_string(), |all, path| format!("{all}, {path}"));
             let more = if self.ignored_count > 3 { ", ..." } else { "" };
             let count = text::count(self.ignored_count, "ignored path");
-            lines.push(format!("not kept, {count}: {first}{more}"));
+            lines.push(format!("in no checkpoint, {count}: {first}{more}"));
         }
         lines.extend(kept_log(self));
         lines.extend(self.left_behind.as_ref().map(left_behind));
+        lines.extend(self.folder.as_ref().map(|folder| format!("its {}", kept_folder(folder))));
         if let Some(kept) = &self.kept_as {
             lines.push(match &self.agent {
                 Some(agent) => restore_line(agent),
@@ -272,11 +274,14 @@ pub(in crate::cli) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
     format!("fetch its kept commits: git fetch {hub} '+{kept}*:{here}*'")
 }
 
+/// Says how long the folder of a removed clone is kept.
+pub(in crate::cli) fn kept_folder(folder: &KeptFolder) -> String {
+    let day = folder.until.split('T').next().unwrap_or_default();
+    format!("folder is kept until {day}, as it was ({})", text::size(folder.size))
+}
+
 /// Says where a folder is that could not be deleted yet, and why.
 pub(in crate::cli) fn left_behind(left: &LeftBehind) -> String {
     let path = shell_word(&left.path.to_string_lossy());
-    let reason = &left.reason;
-    format!(
-        "its folder is not deleted yet, {reason}: {path}   (git colony clones gc deletes it later)"
-    )
+    format!("its folder is not deleted, {}: {path}", left.reason)
 }

@@ -127,8 +127,8 @@ struct Remove {
     /// Remove all agents whose work is merged and that have nothing uncommitted
     #[arg(long, conflicts_with = "name")]
     merged: bool,
-    /// Remove it even if another user or session works in it, and delete the files that a checkpoint
-    /// leaves out: large new files, likely secrets
+    /// Remove it also with files that a checkpoint leaves out, large new ones and likely secrets: they are deleted with its
+    /// folder
     #[arg(short, long)]
     force: bool,
     /// Show what would be done, and do nothing

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::clones::found;
-use crate::clones::removal::removal_steps;
+use crate::clones::removal::kept_clone;
 use crate::git::remote::url::RemoteUrl;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World, time};
@@ -46,8 +46,8 @@ pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
         return Ok(false);
     }
     let root = SharedRoot::of(&session.world)?;
-    let is_leaving = || removal_steps::hubs(&root).iter().any(|of| of == hub);
-    Ok(found::are_of(&root, hub) || is_leaving())
+    let is_of_removed = || kept_clone::hubs(&root).iter().any(|of| of == hub);
+    Ok(found::are_of(&root, hub) || is_of_removed())
 }
 
 /// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.

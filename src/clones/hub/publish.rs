@@ -13,7 +13,7 @@ use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Result, World};
 use crate::store::files::places::Places;
-use crate::store::files::shared_root::has_left;
+use crate::store::files::shared_root::is_removed;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 use crate::store::{Session, key};
@@ -40,7 +40,7 @@ pub fn publish(session: &Session) -> Result<usize> {
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
     // A user's checkout needs no hub: it may have been removed with its last clone.
     let needs_none = member.role == Role::Desk && !member.hub.is_dir();
-    if member.role == Role::Reader || needs_none || has_left(repo.workdir()) {
+    if member.role == Role::Reader || needs_none || is_removed(repo.workdir()) {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;

@@ -279,7 +279,7 @@ fn keep_in_new_folder(
 }
 
 /// Returns the prefix of everything that is kept of one clone, whose published refs are below `below`.
-fn whose(below: &str) -> String {
+pub(super) fn whose(below: &str) -> String {
     let agent = below.strip_prefix(ref_names::PUBLISHED_AGENTS);
     let reader = below.strip_prefix(ref_names::PUBLISHED_DESKS);
     match (agent, reader) {

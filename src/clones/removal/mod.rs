@@ -1,10 +1,9 @@
-//! Removes clones: keeps their refs in the hub, under other names, and empties the trash.
+//! Removes clones: keeps them whole for some days and their refs in the hub, under other names; empties the trash.
 
+pub mod kept_clone;
 pub mod kept_refs;
-pub mod last_writes;
 mod log_transfer;
 pub mod removal_lock;
-pub mod removal_steps;
 pub mod removed_clone;
 pub mod removed_log;
 pub mod removed_work;
@@ -59,8 +58,6 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
         .collect();
     let damaged = damaged::clones(root, Some(hub.store.path()));
     standing.extend(damaged.iter().filter_map(DamagedClone::published_below));
-    // Its removal keeps what it published late, together with the rest of it.
-    standing.extend(removal_steps::published_by_left(root, hub.store.path()));
     let published = hub.store.refs_below(ref_names::PUBLISHED_AGENTS)?;
     let mut orphans: Vec<(String, String)> = published
         .iter()
@@ -82,7 +79,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
             hub.delete_refs_below(world, &below)?;
         }
     }
-    empty(world, &root.trash())
+    empty(&root.trash())
 }
 
 /// Removes a hub that no clone borrows from.
@@ -90,27 +87,17 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let trash = root.trash();
     atomic::make_directory(&trash)?;
     let away = trash.join(format!("{:016x}", (world.entropy)()));
-    // A clone that is being removed keeps its work in this hub, too.
+    // A removed clone that is kept borrows from this hub, too.
     let is_wanted =
-        || found::are_of(root, hub) || removal_steps::hubs(root).iter().any(|used| used == hub);
+        || found::are_of(root, hub) || kept_clone::hubs(root).iter().any(|used| used == hub);
     move_away(world, hub, is_wanted, &away)?;
-    empty(world, &trash)
+    empty(&trash)
 }
 
-/// Deletes everything that was renamed into the trash, also by processes that died before they could. Clones
-/// in it are handled separately.
-fn empty(world: &World, trash: &Path) -> Result<()> {
+/// Deletes everything that was renamed into the trash, also by processes that died before they could, except clones that
+/// are still to be kept once more.
+fn empty(trash: &Path) -> Result<()> {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
-    for entry in entries.map(|entry| entry.path()) {
-        if removal_steps::is_left_git_dir(&entry) {
-            // It stays until its hub exists again; no command has to wait for that.
-            if let Err(error) = removal_steps::delete_git_dir(&entry) {
-                let (shown, why) = (entry.display(), error.message());
-                (world.narrate)(&format!("warning: '{shown}' is not deleted yet: {why}"));
-            }
-        } else if !removal_steps::is_one(&entry) {
-            atomic::remove_folder(&entry)?;
-        }
-    }
-    Ok(())
+    let rubbish = entries.map(|entry| entry.path()).filter(|path| !kept_clone::is_one(path));
+    rubbish.into_iter().try_for_each(|path| atomic::remove_folder(&path))
 }

@@ -50,7 +50,7 @@ impl RemovedNote {
     /// Records whose worktree it was in its folder of kept files, if that is not recorded yet.
     pub(in crate::clones) fn write_into(&self, worktree: &Path) -> Result<()> {
         let known = RemovedNote::read(worktree);
-        if known.is_some_and(|known| known.clone.clone == self.clone.clone) {
+        if known.as_ref() == Some(self) {
             return Ok(());
         }
         atomic::make_directory(worktree)?;

@@ -9,7 +9,7 @@
 //! - `colony-kept/<key>/`: the files that they moved aside, and hard links of large files;
 //! - `colony-kept/<key>/removed.json`: whose worktree it was, [`RemovedClone`].
 //!
-//! While a folder of the clone cannot be deleted yet, its kept files are still in it. `log_transfer` copies
+//! While the clone itself is kept, its kept files are still in it. `log_transfer` copies
 //! all this; only `prune`, and removing the hub with `--force`, delete it.
 
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ use serde::Serialize;
 use crate::clones::found;
 use crate::clones::hub::Hub;
 use crate::clones::new_clone::build_files::{How, copy_path};
-use crate::git::RefChange;
 use crate::git::durable;
 use crate::git::refs::FoundRef;
+use crate::git::{RefChange, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, World};
@@ -34,7 +34,7 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::operation::{Log, prune};
 use crate::store::refs::ref_names;
 
-use super::removal_steps;
+use super::kept_clone;
 use super::removed_clone::{NOTE, RemovedClone, RemovedNote};
 
 /// A removed clone with the logs of its worktrees.
@@ -51,8 +51,8 @@ pub struct RemovedLog {
 /// Lists the removed clones of a hub that have a log there, newest first.
 pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
     let mut found: Vec<RemovedLog> = Vec::new();
-    let leaving = removal_steps::kept_of(root, hub).into_iter();
-    for folder in [Places::kept_in(hub)].into_iter().chain(leaving) {
+    let of_kept = kept_clone::kept_files_of(root, hub).into_iter();
+    for folder in [Places::kept_in(hub)].into_iter().chain(of_kept) {
         for (key, kept) in moved_aside::worktrees(&folder) {
             let Some(note) = RemovedNote::read(&kept) else {
                 continue;
@@ -158,6 +158,24 @@ pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Re
     });
     hub.move_refs(world, &gone.collect::<Vec<_>>())?;
     atomic::remove_folder(&places.kept)
+}
+
+/// Deletes the log in the hub of a clone that is no longer removed, and the notes that it was.
+pub fn take_back(world: &World, hub: &Hub, repo: &Repo) -> Result<()> {
+    let mut gone = Vec::new();
+    for below in [ref_names::OPERATIONS, ref_names::AUTOMATIC] {
+        for own in repo.refs_below(below)? {
+            if hub.store.find_ref(&own.name)? == Some(own.id) {
+                gone.push(RefChange { name: own.name, old: Some(own.id), new: None });
+            }
+        }
+    }
+    hub.move_refs(world, &gone)?;
+    for (_, folder) in moved_aside::worktrees(&Places::kept_in(repo.common_dir())) {
+        atomic::remove_file(&folder.join(NOTE))?;
+        atomic::remove_empty_folder(&folder)?;
+    }
+    Ok(())
 }
 
 /// The size of the logs of removed clones in a hub.

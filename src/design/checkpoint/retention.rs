@@ -49,6 +49,8 @@ pub struct PruneReport {
     pub of_removed_clones: usize,
     /// The number of files moved aside by these operations that were deleted.
     pub files_of_removed_clones: usize,
+    /// The number of folders of removed clones that were deleted.
+    pub removed_clones: usize,
     /// The number of operations of removed worktrees that were deleted.
     pub of_removed_worktrees: usize,
     /// The sessions of this checkout that were deleted.

@@ -1,4 +1,4 @@
-//! Removes an agent's clone, after its work is kept in the hub.
+//! Removes an agent's clone: its work is kept in the hub, and its folder for some days.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,14 @@ use serde::Serialize;
 use crate::clones::clone_folders::membership_at;
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{locate, publish};
-use crate::clones::removal::removal_steps::{Leaving, UnsavedWork};
+use crate::clones::removal::kept_clone::{KeptClone, Removal};
 use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
+use crate::store::files::mount_points;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::{Session, lease};
@@ -22,7 +23,7 @@ use crate::store::{Session, lease};
 use crate::flow::residency;
 
 use super::agent_places::find;
-use super::last_checkpoint::{FailingFilter, LeftBehind, last_state, resume, see_out};
+use super::kept_clones::{self, FailingFilter, Keeping, KeptFolder, LeftBehind, last_state};
 use super::removed_operations::{self, KeptLog};
 use super::session_at;
 
@@ -49,20 +50,21 @@ pub struct RemovedAgent {
     pub unmerged_commits: Option<usize>,
     /// The number of uncommitted paths; they are kept, too.
     pub unsaved: usize,
-    /// The paths that cannot be kept and are deleted with the clone.
+    /// The paths that no checkpoint includes: they are deleted with its folder.
     pub left_out: Vec<LeftOut>,
-    /// Submodules with a repository of their own, and other worktrees of the clone: their own work
-    /// is not kept.
+    /// Submodules with a repository of their own: their own work is deleted with its folder.
     #[schemars(with = "Vec<String>")]
     pub own_repositories: Vec<PathBuf>,
-    /// The number of ignored files and directories that are deleted with the clone.
+    /// The number of ignored files and directories, which are deleted with its folder.
     pub ignored_count: usize,
     /// The first of them.
     pub ignored: Vec<RepoPath>,
     /// Its operations, and the files they moved aside.
     #[serde(flatten)]
     pub log: KeptLog,
-    /// The folder, if it could not be deleted yet; `None` if it is gone.
+    /// Its folder, which `agents restore` brings back as it is; `None` if it is deleted, and in a dry run.
+    pub folder: Option<KeptFolder>,
+    /// Its folder, if that was to be deleted at once and could not be.
     pub left_behind: Option<LeftBehind>,
     /// True if nothing was done because of a dry run.
     pub dry_run: bool,
@@ -77,19 +79,21 @@ pub struct RemovalOptions {
     pub dry_run: bool,
 }
 
-/// Removes the clone of an agent; all of its work stays in the hub.
+/// Removes the clone of an agent; all of its work stays in the hub, and its folder for some days.
 pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<RemovedAgent> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
     if !options.dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
-        resume(&session.world, &root);
     }
     let clone = find(session, name)?;
     let unmerged_commits = count_unmerged(session, &clone);
-    let report = remove_clone(&session.world, &clone, options)?;
+    let keep_days = Some(session.settings.keep_removed_days);
+    let report = remove_clone(&session.world, &clone, options, keep_days)?;
     let report = RemovedAgent { unmerged_commits, ..report };
     if !options.dry_run {
+        let keeping = Keeping::of(&session.settings);
+        kept_clones::sweep(&session.world, &root, Some((&hub, keeping)), false);
         crate::flow::clones::colony::gather(session);
     }
     Ok(report)
@@ -108,11 +112,13 @@ fn count_unmerged(session: &Session, clone: &FoundClone) -> Option<usize> {
     Some(repo.commits_between(head, &[main], LIMIT).ok()?.len())
 }
 
-/// Removes a clone, of an agent or for reading.
+/// Removes a clone, of an agent or for reading. Its folder is kept for that many days; where they are not said, as long
+/// as its own settings say.
 pub(in crate::flow) fn remove_clone(
     world: &World,
     clone: &FoundClone,
     options: RemovalOptions,
+    keep_days: Option<u64>,
 ) -> Result<RemovedAgent> {
     let turn = (!options.dry_run).then(|| removal_lock::take_turn(world, &clone.member));
     let _turn = turn.transpose()?;
@@ -120,7 +126,7 @@ pub(in crate::flow) fn remove_clone(
     if standing.is_none_or(|member| member.id != clone.member.id) {
         return Err(taken_meanwhile(clone));
     }
-    remove_standing(world, clone, options)
+    remove_standing(world, clone, options, keep_days)
 }
 
 fn taken_meanwhile(clone: &FoundClone) -> Error {
@@ -137,9 +143,10 @@ fn remove_standing(
     world: &World,
     clone: &FoundClone,
     options: RemovalOptions,
+    keep_days: Option<u64>,
 ) -> Result<RemovedAgent> {
     let RemovalOptions { force, dry_run } = options;
-    refuse_use(world, clone, force)?;
+    refuse_use(world, clone)?;
     if !dry_run {
         // Files that an interrupted operation had moved are back, or all of them are aside.
         removed_operations::settle(world, clone)?;
@@ -158,37 +165,56 @@ fn remove_standing(
     publish::publish(&inside)?;
     report.log = removed_operations::look(&inside)?;
     let root = SharedRoot::of(world)?;
-    let work = UnsavedWork { lets_go: force, uncommitted };
-    let (leaving, has_kept) = Leaving::begin(world, &root, clone, &inside.repo, work)?;
+    let keep_days = match clone.member.role {
+        // It has nothing that its remote or the hub does not have.
+        Role::Reader => 0,
+        _ => keep_days.unwrap_or(inside.settings.keep_removed_days),
+    };
+    let removal = Removal { lets_go: force, uncommitted, keep_days };
+    let (kept, has_kept) = KeptClone::set_aside(world, &root, clone, &inside.repo, removal)?;
     residency::forget_with_clone(&inside, clone);
     drop(inside);
-    world.reach("clone-gone")?;
-    report.kept_as = has_kept.then(|| leaving.kept.clone());
-    report.left_behind = see_out(world, &root, leaving);
+    report.kept_as = has_kept.then(|| kept.kept.clone());
+    if keep_days == 0 {
+        report.left_behind = kept_clones::delete(world, &root, kept);
+    } else {
+        report.folder = Some(KeptFolder::of(&kept, keep_days));
+    }
     report.dry_run = false;
     Ok(report)
 }
 
-/// Refuses to remove the clone that this runs in, and without `force` one that another process
-/// holds.
-fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
+/// Refuses to remove the clone that this runs in, one that another process holds, and one in which a file system is
+/// mounted.
+fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
     removal::refuse_own_directory(world, clone)?;
-    match clone.member.agent.as_deref() {
-        Some(agent) if !force => {
-            let free = lease::refuse_busy(world, &clone.git_dir(), agent);
-            free.map_err(|error| {
-                let agent = text::shell_word(agent);
-                error.hint(format!(
-                    "git colony agents remove {agent} --force   # loses what cannot be kept"
-                ))
-            })
-        }
-        _ => Ok(()),
+    if let Some(mounted) = mount_points::first_in(&clone.path) {
+        let shown = mounted.display().to_string();
+        let message = format!("'{shown}' is another file system, mounted in the clone");
+        let hint = format!("umount {}", text::shell_word(&shown));
+        return Err(Error::new(Code::CloneInUse, message).unchanged().hint(hint));
     }
+    let agent = clone.member.agent.as_deref();
+    agent.map_or(Ok(()), |agent| lease::refuse_busy(world, &clone.git_dir(), agent))
+}
+
+/// Refuses a clone with other worktrees, which a rename would cut off from it.
+fn refuse_worktrees(clone: &FoundClone, repo: &Repo) -> Result<()> {
+    let mut others = repo.other_worktrees().into_iter().map(|other| other.root);
+    let Some(other) = others.find(|other| other.exists()) else {
+        return Ok(());
+    };
+    let shown = other.display().to_string();
+    let (clone, word) = (clone.path.to_string_lossy(), text::shell_word(&shown));
+    Err(Error::new(Code::CloneInUse, format!("'{shown}' is another worktree of the clone"))
+        .unchanged()
+        .detail("worktree", &shown)
+        .hint(format!("git -C {} worktree remove {word}", text::shell_word(&clone))))
 }
 
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
     let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
+    refuse_worktrees(clone, &inside.repo)?;
     let filters = FailingFilter::if_forced(force);
     let scan = filters.look(&mut inside, |it| it.repo.scan(&it.world))?;
     let unsaved = crate::flow::reports::status::unsaved(&scan);
@@ -208,6 +234,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         ignored_count,
         ignored,
         log: removed_operations::look(&inside)?,
+        folder: None,
         left_behind: None,
         dry_run: true,
     };
@@ -223,10 +250,9 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     Ok(report)
 }
 
-/// Lists the repositories of submodules, and the worktrees beside the clone's own.
+/// Lists the repositories of submodules.
 fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
-    let others = repo.other_worktrees().into_iter();
-    let mut found: Vec<PathBuf> = others.map(|other| other.root).collect();
+    let mut found = Vec::new();
     let mut open = vec![repo.common_dir().join("modules")];
     while let Some(folder) = open.pop() {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

@@ -9,9 +9,9 @@ use crate::clones::damaged;
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
-use crate::clones::removal;
-use crate::clones::removal::removed_log;
+use crate::clones::removal::kept_clone::{self, KeptClone};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
+use crate::clones::removal::{self, removal_lock, removed_log};
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::flow::clones::setup_commands::{self, SetupCommand};
 use crate::flow::clones::{checkout_settings, inherited_files};
@@ -25,8 +25,8 @@ use crate::store::files::places::Places;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::settings::approved_commands::Approvals;
 
-use super::last_checkpoint::{self, last_state};
-use super::{refuse_standing, session_at};
+use super::kept_clones::{self, last_state};
+use super::{agent_return, refuse_standing, session_at};
 
 /// The options of a restore.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +64,8 @@ pub struct RestoredAgent {
     pub files: Option<usize>,
     /// Whether there were uncommitted changes when the clone was removed.
     pub had_uncommitted: bool,
+    /// Whether its folder was still kept, and is back with ignored files, index and all.
+    pub as_it_stood: bool,
     /// The number of refs that were restored.
     pub refs: usize,
     /// The number of stashes that were restored.
@@ -78,8 +80,9 @@ pub struct RestoredAgent {
     pub dry_run: bool,
 }
 
-/// Makes a clone with everything that the newest removed clone of an agent had: branches,
-/// checkpoints, stashes, operation log, and uncommitted changes; in a dry run, only plans that.
+/// Brings back the folder of a removed agent while it is kept; else makes a clone with everything that the newest removed
+/// clone of an agent had: branches, checkpoints, stashes, operation log, and uncommitted changes. In a dry run, only plans
+/// that.
 pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
@@ -91,12 +94,29 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     }
     if session.is_dry() {
         let hub = Hub::open(&locate::place_of(session, &root)?)?;
-        return Plan::make(&root, &hub, request, lost.as_ref())?.report(&root, &hub);
+        let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
+        let report = plan.report(&root, &hub)?;
+        return match plan.kept_folder(&root, &hub).filter(|_| request.other.is_none()) {
+            Some(kept) => agent_return::bring_back(session, &hub, &kept, report),
+            None => Ok(report),
+        };
     }
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
-    last_checkpoint::resume(world, &root);
-    let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
+    let mut plan = Plan::make(&root, &hub, request, lost.as_ref())?;
+    match plan.kept_folder(&root, &hub) {
+        Some(kept) if request.other.is_none() => {
+            let report = plan.report(&root, &hub)?;
+            return agent_return::bring_back(session, &hub, &kept, report);
+        }
+        Some(kept) => {
+            let _turn = removal_lock::take_turn(world, &kept.member)?;
+            kept_clones::keep_again(world, &kept)?;
+            plan = Plan::make(&root, &hub, request, lost.as_ref())?;
+        }
+        None if !around_files => agent_return::move_late_aside(session, &plan.place(&root))?,
+        None => {}
+    }
     let url = locate::origin_of(session)?.map(|url| url.in_full());
     let here = || session.repo.common_dir().display().to_string();
     let wanted = WantedClone {
@@ -252,6 +272,17 @@ impl<'a> Plan<'a> {
         Ok(Plan { agent, work, held, start, log, has_files })
     }
 
+    /// Returns the path of the new clone.
+    fn place(&self, root: &SharedRoot) -> PathBuf {
+        root.clones_of(self.agent).join(crate::store::key::encode(&self.work.scope))
+    }
+
+    /// Returns the removed clone itself, while it is kept.
+    fn kept_folder(&self, root: &SharedRoot, hub: &Hub) -> Option<KeptClone> {
+        let mut kept = kept_clone::list(root, Some(hub.store.path())).into_iter();
+        kept.find(|clone| clone.kept == self.work.kept_as)
+    }
+
     /// Returns the refs of the new clone beside its current branch.
     fn all_refs(&self, hub: &Hub) -> Result<Vec<crate::git::refs::FoundRef>> {
         let mut refs = self.held.refs.clone();
@@ -268,7 +299,7 @@ impl<'a> Plan<'a> {
         });
         Ok(RestoredAgent {
             agent: self.agent.to_owned(),
-            path: root.clones_of(self.agent).join(crate::store::key::encode(&self.work.scope)),
+            path: self.place(root),
             clone: String::new(),
             scope: self.work.scope.clone(),
             fork: self.held.on.as_ref().map(|on| on.branch.clone()),
@@ -277,6 +308,7 @@ impl<'a> Plan<'a> {
             kept_as: self.work.kept_as.clone(),
             files: None,
             had_uncommitted: self.held.uncommitted.is_some(),
+            as_it_stood: false,
             refs: self.held.refs.len(),
             stashes: self.held.stashed.len(),
             operations: operations.transpose()?.unwrap_or(0),

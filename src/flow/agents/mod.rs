@@ -4,10 +4,11 @@ pub mod agent_marks;
 pub mod agent_places;
 pub mod agent_removal;
 pub mod agent_restore;
+pub mod agent_return;
 pub mod agent_run;
 pub mod agent_show;
 pub mod agent_state;
-pub mod last_checkpoint;
+pub mod kept_clones;
 pub mod removed_agents_work;
 pub mod removed_operations;
 
@@ -106,7 +107,10 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let root = SharedRoot::of(world)?;
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
-    last_checkpoint::resume(world, &root);
+    let here = (hub.store.path(), kept_clones::Keeping::of(&session.settings));
+    kept_clones::sweep(world, &root, Some(here), false);
+    agent_return::refuse_running(session, &request.name)?;
+    agent_return::move_late_aside(session, &plan.place(&root, request))?;
     let changes = if request.with_changes { inherited_files::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
     say_what_stays(session, request, &hub)?;
@@ -185,6 +189,11 @@ struct Plan {
 }
 
 impl Plan {
+    /// Returns the future path of the clone.
+    fn place(&self, root: &SharedRoot, request: &Request) -> PathBuf {
+        root.clones_of(&request.name).join(crate::store::key::encode(&self.start.branch))
+    }
+
     /// Returns the report of a dry run.
     fn report(self, session: &Session, request: &Request) -> Result<NewAgent> {
         let root = SharedRoot::of(&session.world)?;
@@ -194,7 +203,7 @@ impl Plan {
         let commands = setup_commands::of_commit(session, Some(self.commit), &approved)?;
         Ok(NewAgent {
             agent: request.name.clone(),
-            path: root.clones_of(&request.name).join(crate::store::key::encode(&scope)),
+            path: self.place(&root, request),
             clone: String::new(),
             scope,
             fork: format!("fork/{}", self.label),

@@ -26,7 +26,7 @@ use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
-use crate::clones::removal::{self, removal_steps};
+use crate::clones::removal::{self, kept_clone};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -34,7 +34,7 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 
 use super::agents::agent_removal::{self, RemovalOptions, RemovedAgent};
-use super::agents::last_checkpoint::{self, LeftBehind};
+use super::agents::kept_clones::{self, Keeping, KeptFolder, LeftBehind};
 use super::agents::removed_agents_work::{self, HeldWork};
 
 /// A clone as it is listed.
@@ -121,9 +121,6 @@ pub fn remove(
     options: RemovalOptions,
 ) -> Result<RemovedAgent> {
     let root = SharedRoot::of(world)?;
-    if !options.dry_run {
-        last_checkpoint::resume(world, &root);
-    }
     let clone = find(world, session, name);
     if let (false, Err(_), Some(session)) = (options.dry_run, &clone, session) {
         // It may be gone already, before its work was kept.
@@ -132,7 +129,8 @@ pub fn remove(
             removal::complete(world, &root, &hub)?;
         }
     }
-    agent_removal::remove_clone(world, &clone?, options)
+    let keep_days = session.map(|session| session.settings.keep_removed_days);
+    agent_removal::remove_clone(world, &clone?, options, keep_days)
 }
 
 /// The hubs that were deleted.
@@ -148,8 +146,12 @@ pub struct GcReport {
     pub logs: Vec<HeldLogs>,
     /// The agents with work in these hubs, deleted or kept.
     pub work: Vec<HeldWork>,
-    /// Folders of removed clones that could not be deleted yet.
-    pub leaving: Vec<LeftBehind>,
+    /// The folders of removed clones that were deleted, or would be: their days are over.
+    pub deleted: Vec<KeptFolder>,
+    /// The folders of removed clones that are kept; their hubs stay.
+    pub kept_folders: Vec<KeptFolder>,
+    /// Folders of removed clones that could not be deleted, and folders beside them that nobody deletes.
+    pub left: Vec<LeftBehind>,
     /// True if nothing was deleted because of a dry run.
     pub dry_run: bool,
 }
@@ -170,14 +172,18 @@ pub struct HeldLogs {
 pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Result<GcReport> {
     let RemovalOptions { force, dry_run } = options;
     let root = SharedRoot::of(world)?;
+    let keeping = here.map(|session| Keeping::of(&session.settings));
     let here = here.and_then(|session| locate::place_of(session, &root).ok());
     let mut report = GcReport { dry_run, ..GcReport::default() };
     if !dry_run {
         hub_folder::restore_all(world, &root)?;
-        report.leaving = last_checkpoint::resume(world, &root);
     }
+    let swept = kept_clones::sweep(world, &root, here.as_deref().zip(keeping), dry_run);
+    report.deleted = swept.deleted;
+    report.kept_folders = swept.kept;
+    report.left = [swept.left, kept_clones::others(&root)].concat();
     let standing = found::clones(&root, None).into_iter().map(|clone| clone.member.hub);
-    let used: Vec<PathBuf> = standing.chain(removal_steps::hubs(&root)).collect();
+    let used: Vec<PathBuf> = standing.chain(kept_clone::hubs(&root)).collect();
     for path in locate::all(&root) {
         if !dry_run {
             removal::complete(world, &root, &path)?;

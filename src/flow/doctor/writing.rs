@@ -73,7 +73,7 @@ fn places(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<PathBuf>) {
         files.extend(locks.map(|lock| member.hub.join("colony").join(lock)));
     }
     if let Ok(root) = SharedRoot::of(&session.world) {
-        let below = ["", "hubs", "agents", "staging", "leaving", "trash"];
+        let below = ["", "hubs", "agents", "staging", "removed", "removing", "trash"];
         let of_root = below.map(|below| root.path().join(below));
         folders.extend(of_root.into_iter().filter(|folder| folder.is_dir()));
         files.push(root.path().join("staging.lock"));

@@ -5,6 +5,7 @@ pub mod config_file;
 pub mod exclusive_move;
 pub mod folder_size;
 pub mod leftovers;
+pub mod mount_points;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;

@@ -6,19 +6,19 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::key;
 
 const TRASH: &str = "trash";
-const LEAVING: &str = "leaving";
+const REMOVED: &str = "removed";
 
 /// Returns the path of the record that a clone gets before it leaves its path.
-pub fn leaving_note(clone: &Path) -> PathBuf {
-    clone.join(".git").join("colony").join("leaving.json")
+pub fn removal_note(clone: &Path) -> PathBuf {
+    clone.join(".git").join("colony").join("removal.json")
 }
 
-/// Returns `true` for a clone that has left its path: its work is kept with its removal, and its old name belongs to
-/// the next clone.
-pub fn has_left(clone: &Path) -> bool {
+/// Returns `true` for a removed clone that is kept: its work is kept with its removal, and its old name belongs to the next
+/// clone.
+pub fn is_removed(clone: &Path) -> bool {
     let above = clone.parent().and_then(Path::file_name);
-    let is_aside = above.is_some_and(|name| name == LEAVING || name == TRASH);
-    is_aside && leaving_note(clone).exists()
+    let is_aside = above.is_some_and(|name| name == REMOVED || name == TRASH);
+    is_aside && removal_note(clone).exists()
 }
 
 /// The root at which the repository has joined its colony, else `COLONY_SHARED_ROOT`, else `git-colony` in the user's data
@@ -73,9 +73,14 @@ impl SharedRoot {
         self.0.join(TRASH)
     }
 
-    /// Returns the folder of removed clones that a process may still write into.
-    pub fn leaving(&self) -> PathBuf {
-        self.0.join(LEAVING)
+    /// Returns the folder of the locks of removals.
+    pub fn removal_locks(&self) -> PathBuf {
+        self.0.join("removing")
+    }
+
+    /// Returns the folder of removed clones for reading.
+    pub fn removed(&self) -> PathBuf {
+        self.0.join(REMOVED)
     }
 
     /// Returns the folder of all agents.
@@ -86,6 +91,16 @@ impl SharedRoot {
     /// Returns the folder of an agent's clones.
     pub fn clones_of(&self, agent: &str) -> PathBuf {
         self.agents().join(key::encode(agent)).join("clones")
+    }
+
+    /// Returns the folder of an agent's removed clones.
+    pub fn removed_of(&self, agent: &str) -> PathBuf {
+        SharedRoot::removed_in(&self.agents().join(key::encode(agent)))
+    }
+
+    /// Returns the folder of removed clones in that of an agent.
+    pub fn removed_in(agent: &Path) -> PathBuf {
+        agent.join(REMOVED)
     }
 
     /// Returns the folder of the clones that are read only.

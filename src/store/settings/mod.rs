@@ -71,6 +71,10 @@ pub struct Settings {
     pub max_new_files: u64,
     /// How long operations are kept.
     pub keep_days: u64,
+    /// The number of days that the folder of a removed clone is kept.
+    pub keep_removed_days: u64,
+    /// The size in bytes of all folders of removed clones beyond which the oldest are deleted earlier.
+    pub keep_removed_size: u64,
     /// The number of operations that are kept.
     pub keep_operations: u64,
     /// How long automatic checkpoints are kept.
@@ -201,6 +205,8 @@ impl Settings {
             max_new_files: number("colony.maxNewFiles")?,
             keep_days: number("colony.keepDays")?,
             keep_operations: number("colony.keepOperations")?,
+            keep_removed_days: number("colony.keepRemovedDays")?,
+            keep_removed_size: number("colony.keepRemovedSize")?,
             keep_auto_days: number("colony.keepAutoDays")?,
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
             checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,

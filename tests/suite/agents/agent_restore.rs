@@ -40,6 +40,7 @@ fn seen(clone: &View) -> Vec<String> {
 #[test]
 fn everything_of_a_removed_agent_comes_back() {
     let desk = Sandbox::new();
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
     let clone = agent(&desk, "ada");
     let inside = desk.at(clone.clone());
     inside.write("a.txt", "committed\n");
@@ -155,6 +156,7 @@ fn a_key_that_cannot_be_read_may_be_that_of_the_log() {
     let desk = Sandbox::new();
     agent(&desk, "ada");
     let other = agent(&desk, "bob");
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
     desk.json(&["agents", "remove", "ada"]);
     let key = other.join(".git/colony/worktree-key");
     let kept = fs::read(&key).unwrap();
@@ -232,6 +234,7 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
         inside.write("a.txt", "edited\n");
         inside.write("new.txt", "new\n");
         let before = seen(&inside);
+        desk.git(&["config", "colony.keepRemovedDays", "0"]);
         let world = World { die_at: Some(died_at), ..desk.world() };
         let died = desk.run_in(world, &["agents", "remove", "ada"]);
         let said = [died.stderr, died.stdout].concat();
@@ -240,58 +243,52 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
             assert_eq!(died_at, "clone-kept");
             desk.json(&["agents", "remove", "ada"]);
         }
-        wait_for_locks(&desk.outside().join("home/.local/share/git-colony/leaving"));
+        wait_for_locks(&desk.outside().join("home/.local/share/git-colony/removing"));
         desk.json(&["agents", "restore", "ada"]);
         assert_eq!(seen(&inside), before, "{died_at}");
     }
 }
 
-/// Each way a program may record its work in a clone that was removed under it.
+/// A program may go on in a clone that was removed under it: plain git works, our commands say what happened.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_that_goes_on_in_a_removed_clone_hides_nothing() {
-    let ways: [&dyn Fn(&View); 4] = [
-        &|left| drop(left.json(&["checkpoint", "-m", "one", "--off-branch"])),
-        &|left| drop(left.json(&["checkpoint", "-m", "one"])),
-        &|left| drop(left.json(&["commit", "-m", "one", "late.txt"])),
-        &|left| {
-            left.git(&["add", "late.txt"]);
-            left.git(&["commit", "-qm", "one"]);
-            left.json(&["checkpoint", "--auto"]);
-        },
-    ];
-    for (number, way) in ways.into_iter().enumerate() {
-        for ends_first in [true, false] {
-            let desk = Sandbox::new();
-            let clone = agent(&desk, "ada");
-            let inside = desk.at(clone.clone());
-            inside.write("unsaved.txt", "an hour of work\n");
-            let mut program = desk.process("sleep");
-            let mut program = program.arg("600").current_dir(&clone).spawn().unwrap();
-            let removed = desk.json(&["agents", "remove", "ada"]);
-            let left = desk.at(PathBuf::from(removed["left_behind"]["path"].as_str().unwrap()));
-            left.write("late.txt", "a minute more\n");
-            way(&left);
-            left.write("last.txt", "the last\n");
-            // What others do meanwhile keeps no part of it for all of it.
-            agent(&desk, "eve");
-            let mut end = || (program.kill().unwrap(), program.wait().unwrap());
-            if ends_first {
-                end();
-            }
-            let back = desk.json(&["agents", "restore", "ada"]);
-            for (path, content) in [
-                ("unsaved.txt", "an hour of work\n"),
-                ("late.txt", "a minute more\n"),
-                ("last.txt", "the last\n"),
-            ] {
-                let found = fs::read_to_string(inside.path(path)).unwrap_or_default();
-                assert_eq!(found, content, "{number} {ends_first} {path} {back:#}");
-            }
-            assert_eq!(desk.json(&["agents"])["removed"].as_array().map(Vec::len), Some(0));
-            if !ends_first {
-                end();
-            }
+    for (days, ends_first) in [("7", true), ("7", false), ("0", true), ("0", false)] {
+        let desk = Sandbox::new();
+        desk.git(&["config", "colony.keepRemovedDays", days]);
+        let clone = agent(&desk, "ada");
+        let inside = desk.at(clone.clone());
+        inside.write("unsaved.txt", "an hour of work\n");
+        let mut program = desk.process("sleep");
+        let mut program = program.arg("600").current_dir(&clone).spawn().unwrap();
+        let removed = desk.json(&["agents", "remove", "ada"]);
+        let of = if days == "0" { "left_behind" } else { "folder" };
+        let left = desk.at(PathBuf::from(removed[of]["path"].as_str().unwrap()));
+        left.write("late.txt", "a minute more\n");
+        let refused = left.json(&["checkpoint", "-m", "one"]);
+        assert_eq!(refused["code"], "clone-not-found", "{refused:#}");
+        left.git(&["add", "late.txt"]);
+        left.git(&["commit", "-qm", "one"]);
+        left.json(&["checkpoint", "--auto"]);
+        left.write("last.txt", "the last\n");
+        // What others do meanwhile keeps no part of it for all of it.
+        agent(&desk, "eve");
+        let mut end = || (program.kill().unwrap(), program.wait().unwrap());
+        if ends_first {
+            end();
+        }
+        let back = desk.json(&["agents", "restore", "ada"]);
+        for (path, content) in [
+            ("unsaved.txt", "an hour of work\n"),
+            ("late.txt", "a minute more\n"),
+            ("last.txt", "the last\n"),
+        ] {
+            let found = fs::read_to_string(inside.path(path)).unwrap_or_default();
+            assert_eq!(found, content, "{days} {ends_first} {path} {back:#}");
+        }
+        assert_eq!(desk.json(&["agents"])["removed"].as_array().map(Vec::len), Some(0));
+        if !ends_first {
+            end();
         }
     }
 }

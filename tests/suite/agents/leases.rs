@@ -303,7 +303,7 @@ fn a_harness_works_in_several_clones_and_another_beside_it() {
 }
 
 #[test]
-fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
+fn a_clone_that_somebody_works_in_is_taken_over_first() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     let mut first = Harness::start(&desk, "first");
@@ -314,10 +314,11 @@ fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
         assert_eq!(refused["code"], "agent-busy", "{args} {refused:#}");
         assert_eq!(refused["detail"]["held_by"]["command"], "first");
         let hint = refused["hint"].as_str().unwrap();
-        assert!(hint.starts_with("git colony agents remove 'ada' --force "), "{hint}");
+        assert!(hint.starts_with("git colony agents path ada --takeover "), "{hint}");
     }
-    assert_eq!(desk.error(&["agents", "remove", "ada"]), "agent-busy");
-    let removed = second.colony(&desk.root, "agents remove ada --force");
+    assert_eq!(desk.error(&["agents", "remove", "ada", "--force"]), "agent-busy");
+    second.colony(&desk.root, "agents path ada --takeover");
+    let removed = second.colony(&desk.root, "agents remove ada");
     assert_eq!(removed["ok"], true, "{removed:#}");
     // Whoever works there may.
     let clone = agent(&desk, "bob");

@@ -17,6 +17,13 @@ fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     PathBuf::from(made["path"].as_str().unwrap_or_else(|| panic!("{made:#}")))
 }
 
+/// A checkout whose removed clones are deleted at once.
+fn at_once() -> Sandbox {
+    let desk = Sandbox::new();
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
+    desk
+}
+
 fn shared(desk: &Sandbox) -> PathBuf {
     desk.outside().join("home/.local/share/git-colony")
 }
@@ -44,10 +51,10 @@ fn written_into(desk: &Sandbox, clone: &Path, times: usize) -> (World, Arc<Atomi
     let world = desk.world();
     let count = Arc::new(AtomicUsize::new(0));
     let (chance, counted) = (Arc::clone(&world.entropy), Arc::clone(&count));
-    let (clone, leaving) = (clone.to_owned(), shared(desk).join("leaving"));
+    let (clone, removed) = (clone.to_owned(), shared(desk).join("agents/ada/removed"));
     let entropy = move || {
         let number = counted.load(Ordering::SeqCst);
-        let place = [vec![clone.clone()], folders(&leaving)].concat();
+        let place = [vec![clone.clone()], folders(&removed)].concat();
         let place = place.into_iter().find(|place| place.join(".git").exists());
         if let Some(place) = place.filter(|_| number < times) {
             fs::write(place.join(format!("late-{number}.txt")), format!("{number}\n")).unwrap();
@@ -66,43 +73,22 @@ fn remove(desk: &Sandbox, world: World, name: &str) -> Value {
 
 #[test]
 fn what_is_written_between_the_keeping_and_the_removal_is_kept() {
-    let desk = Sandbox::new();
+    let desk = at_once();
     let clone = agent(&desk, "ada");
     fs::write(clone.join("b.txt"), "before\n").unwrap();
     let (world, count) = written_into(&desk, &clone, 4);
     let removed = remove(&desk, world, "ada");
     assert_eq!(removed["left_behind"], Value::Null, "{removed:#}");
     assert!(!clone.exists());
-    assert_eq!(count.load(Ordering::SeqCst), 4);
+    let written = count.load(Ordering::SeqCst);
+    assert!(written > 1);
     let hub = removed["hub"].as_str().unwrap();
-    for number in 0..4 {
+    for number in 0..written {
         let versions = kept_versions(&desk, hub, &format!("late-{number}.txt"));
         assert!(versions.contains(&number.to_string()), "{number} {versions:?}");
     }
-    assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
-    assert_eq!(folders(&shared(&desk).join("trash")), [] as [PathBuf; 0]);
-}
-
-#[test]
-fn a_clone_that_does_not_hold_still_stays_and_goes_later() {
-    let desk = Sandbox::new();
-    let clone = agent(&desk, "ada");
-    let (world, count) = written_into(&desk, &clone, usize::MAX);
-    let removed = remove(&desk, world, "ada");
-    let left = removed["left_behind"]["path"].as_str().unwrap();
-    assert!(!clone.exists() && Path::new(left).exists(), "{removed:#}");
-    let hub = removed["hub"].as_str().unwrap();
-    for number in 0..count.load(Ordering::SeqCst) {
-        let file = format!("late-{number}.txt");
-        let kept = kept_versions(&desk, hub, &file);
-        assert!(!kept.is_empty() || Path::new(left).join(file).exists());
-    }
-    let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
-    assert!(!Path::new(left).exists());
-    for number in 0..count.load(Ordering::SeqCst) {
-        let versions = kept_versions(&desk, hub, &format!("late-{number}.txt"));
-        assert!(versions.contains(&number.to_string()), "{number}");
+    for folder in ["agents/ada", "trash"] {
+        assert_eq!(folders(&shared(&desk).join(folder)), [] as [PathBuf; 0]);
     }
 }
 
@@ -176,7 +162,7 @@ impl Drop for Writer {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_writes_on_and_on_loses_nothing() {
-    let desk = Sandbox::new();
+    let desk = at_once();
     let clone = agent(&desk, "ada");
     let writer = Writer::start(&clone, desk.outside().join("said"));
     let removed = desk.json(&["agents", "remove", "ada"]);
@@ -186,7 +172,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
     eventually("more is written", || writer.written("o").len() >= before + 3);
     // While it runs, what it writes stays.
     let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(swept["leaving"][0]["path"], left.to_str().unwrap(), "{swept:#}");
+    assert_eq!(swept["left"][0]["path"], left.to_str().unwrap(), "{swept:#}");
     let (appended, created) = {
         let mut writer = writer;
         writer.process.kill().unwrap();
@@ -194,7 +180,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
         (writer.written("o"), writer.written("n"))
     };
     let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert_eq!(swept["left"], Value::Array(Vec::new()), "{swept:#}");
     assert!(!left.exists());
     let hub = removed["hub"].as_str().unwrap();
     let versions = kept_versions(&desk, hub, "open.txt");
@@ -209,7 +195,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_clone_with_a_process_inside_is_deleted_when_that_ends() {
-    let desk = Sandbox::new();
+    let desk = at_once();
     let clone = agent(&desk, "ada");
     let mut reader = Command::new("cat")
         .current_dir(&clone)
@@ -222,11 +208,14 @@ fn a_clone_with_a_process_inside_is_deleted_when_that_ends() {
     let removed = desk.json(&["agents", "remove", "ada"]);
     assert_eq!(removed["left_behind"]["pid"], reader.id(), "{removed:#}");
     assert_eq!(desk.json(&["agents"])["count"], 0);
+    let refused = desk.json(&["agents", "new", "ada"]);
+    assert_eq!(refused["code"], "agent-exists", "it would take the reader for its own");
+    assert_eq!(refused["detail"]["pid"], reader.id(), "{refused:#}");
     drop(input);
     reader.wait().unwrap();
-    // The name is free meanwhile, and whoever comes next sweeps.
-    agent(&desk, "ada");
-    assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
+    // Who comes next sweeps.
+    agent(&desk, "bob");
+    assert_eq!(folders(&shared(&desk).join("agents/ada")), [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -288,9 +277,11 @@ fn submodules_and_other_worktrees_are_not_taken_away_unasked() {
     let other = desk.outside().join("other");
     let other = other.to_str().unwrap();
     inside.git(&["worktree", "add", "-q", "--detach", other]);
-    let refused = desk.json(&["agents", "remove", "ada"]);
-    assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
-    assert_eq!(refused["detail"]["lost"][0], other);
+    for force in [&[][..], &["--force"]] {
+        let refused = desk.json(&[&["agents", "remove", "ada"], force].concat());
+        assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
+        assert_eq!(refused["detail"]["worktree"], other);
+    }
     inside.git(&["worktree", "remove", other]);
     // What 'git submodule update' makes of one.
     let module = clone.join(".git/modules/deep/sub");
@@ -369,52 +360,44 @@ fn kept_refs(desk: &Sandbox, hub: &str) -> String {
     desk.git(&["-C", hub, "for-each-ref", format, "refs/colony/kept/"])
 }
 
-/// A removal whose process dies when the clone is in the trash, and some of its files with it.
-fn killed_while_deleting(desk: &Sandbox) -> (String, PathBuf) {
+/// A removal whose process dies when the clone is in the trash; its hub, and where it is.
+fn killed_in_the_trash(desk: &Sandbox) -> (String, PathBuf) {
     let clone = agent(desk, "ada");
     fs::write(clone.join("new.txt"), "new\n").unwrap();
     let world = World { die_at: Some("clone-in-trash"), ..desk.world() };
     let died = desk.run_in(world, &["agents", "remove", "ada"]);
     assert!(died.stderr.contains("died") || died.stdout.contains("died"));
-    wait_for_locks(&shared(desk).join("leaving"));
+    wait_for_locks(&shared(desk).join("removing"));
     let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
-    let trash = folders(&shared(desk).join("trash")).remove(0);
-    for gone in ["new.txt", "dir/b.txt"] {
-        fs::remove_file(trash.join(gone)).unwrap();
-    }
-    (hub, trash)
+    (hub, folders(&shared(desk).join("trash")).remove(0))
 }
 
 #[test]
-fn a_removal_killed_while_it_deleted_keeps_nothing_twice() {
-    let desk = Sandbox::new();
-    let (hub, _) = killed_while_deleting(&desk);
-    let before = kept_refs(&desk, &hub);
+fn a_removal_killed_in_the_trash_keeps_nothing_twice() {
+    let desk = at_once();
+    let (hub, trash) = killed_in_the_trash(&desk);
     assert!(kept_versions(&desk, &hub, "new.txt").contains(&"new".to_owned()));
+    let before = kept_refs(&desk, &hub);
     let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert_eq!(swept["left"], Value::Array(Vec::new()), "{swept:#}");
     assert_eq!(kept_refs(&desk, &hub), before);
-    for folder in ["leaving", "trash"] {
-        assert_eq!(folders(&shared(&desk).join(folder)), [] as [PathBuf; 0]);
-    }
+    assert!(!trash.exists());
 }
 
 #[test]
-fn files_written_into_a_half_deleted_clone_are_kept_and_named() {
-    let desk = Sandbox::new();
-    let (hub, trash) = killed_while_deleting(&desk);
+fn files_written_into_a_clone_in_the_trash_are_kept() {
+    let desk = at_once();
+    let (hub, trash) = killed_in_the_trash(&desk);
     fs::write(trash.join("late.txt"), "late\n").unwrap();
     let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(swept["leaving"], Value::Array(Vec::new()), "{swept:#}");
+    assert_eq!(swept["left"], Value::Array(Vec::new()), "{swept:#}");
     assert!(kept_versions(&desk, &hub, "late.txt").contains(&"late".to_owned()));
-    let format = "--format=%(contents:subject)";
-    let said = desk.git(&["-C", &hub, "for-each-ref", format, "refs/colony/kept/"]);
-    assert!(said.contains("written while the clone was deleted"), "{said}");
+    assert!(!trash.exists());
 }
 
 #[test]
 fn edits_of_files_that_git_does_not_look_at_are_kept() {
-    let desk = Sandbox::new();
+    let desk = at_once();
     let clone = agent(&desk, "ada");
     let inside = desk.at(clone.clone());
     inside.git(&["update-index", "--assume-unchanged", "a.txt"]);
@@ -441,7 +424,7 @@ fn ignored_files_that_go_are_named() {
     }
     for args in [&["agents", "remove", "ada", "-n"][..], &["agents", "remove", "ada"]] {
         let said = desk.colony(args);
-        let told = "not kept, 4 ignored paths: a.log, b.log, build, ...";
+        let told = "in no checkpoint, 4 ignored paths: a.log, b.log, build, ...";
         assert!(said.contains(told), "{said}");
     }
 }

@@ -8,6 +8,7 @@ use super::new_and_merge::{agent, commit, hub};
 /// Takes three agents away: one with work, one whose work is merged, one that has done nothing.
 fn three_removed() -> Sandbox {
     let desk = Sandbox::new();
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
     for name in ["ada", "bob", "idle"] {
         let clone = agent(&desk, name);
         if name != "idle" {

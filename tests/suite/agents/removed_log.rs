@@ -11,7 +11,9 @@ use crate::support::{Sandbox, wait_for_locks};
 const WORK: &str = "an hour of work\n";
 const EDIT: &str = "an edit that nobody committed\n";
 
+/// Makes an agent; removed clones are deleted at once here, so that only what the hub keeps is left.
 fn agent(desk: &Sandbox, name: &str) -> PathBuf {
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
     let made = desk.json(&["agents", "new", name]);
     PathBuf::from(made["path"].as_str().unwrap_or_else(|| panic!("{made:#}")))
 }
@@ -50,7 +52,7 @@ fn die(desk: &Sandbox, place: &Path, step: &'static str, args: &[&str]) {
     let run = desk.run_in(world, args);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(said.contains("died"), "{args:?} at {step}: {said}");
-    wait_for_locks(&desk.outside().join("home/.local/share/git-colony/leaving"));
+    wait_for_locks(&desk.outside().join("home/.local/share/git-colony/removing"));
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn hubs_go_when_their_last_clone_has_gone_and_hold_no_work() {
         let entries = fs::read_dir(&hubs).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| is_hub(path)).count()
     };
+    sandbox.git(&["config", "colony.keepRemovedDays", "0"]);
     sandbox.json(&["agents", "new", "ada"]);
     assert_eq!(sandbox.json(&["clones", "gc"])["removed"].as_array().unwrap().len(), 0);
     sandbox.json(&["agents", "remove", "ada"]);

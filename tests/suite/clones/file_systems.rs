@@ -103,6 +103,7 @@ fn agents_work_on_another_file_system_than_the_desk() {
     // A hub has no HEAD that git-lfs could check.
     let hub = desk.at(hub);
     hub.git(&["fsck", "--strict", "--no-dangling"]);
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
     for agent in ["ada", "bob"] {
         let removed = apart.json(&root, &["agents", "remove", agent]);
         assert!(removed["kept_as"].is_string(), "{removed:#}");

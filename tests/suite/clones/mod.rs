@@ -7,6 +7,7 @@ mod file_systems;
 mod half_objects;
 mod hub_damage;
 mod hub_faults;
+mod kept_clones;
 mod like_a_worktree;
 mod lost_git_dir;
 mod newer_format;

@@ -179,12 +179,12 @@ fn below_the_faces_nothing_prints() {
 /// Who opens a path as it is, links followed and to any size: for a lock, a copy or the end of a long file,
 /// and `/proc`. Every other file is read by `plain_file`, those of the working tree by `Repo::read_file`,
 /// whatever stands there.
-const READERS: [&str; 17] = [
+const READERS: [&str; 18] = [
     "cli/dashboard/files.rs",
     "cli/dashboard/http.rs",
     "clones/new_clone/build_files.rs",
     "clones/new_clone/staged.rs",
-    "clones/removal/removal_steps.rs",
+    "clones/removal/removal_lock.rs",
     "git/durable.rs",
     "git/lfs/lfs_objects.rs",
     "git/process/end.rs",
@@ -192,6 +192,7 @@ const READERS: [&str; 17] = [
     "git/refs/reflog.rs",
     "store/files/atomic.rs",
     "store/files/exclusive_move.rs",
+    "store/files/mount_points.rs",
     "store/lease/processes.rs",
     "store/lock/lock_holders.rs",
     "store/lock/mod.rs",

@@ -4,12 +4,13 @@
 use super::sources;
 
 /// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
-const GATED: [&str; 17] = [
+const GATED: [&str; 18] = [
     "clones/hub/hub_rebuild.rs",
     "flow/agents/agent_places.rs",
     "flow/agents/agent_removal.rs",
+    "flow/agents/agent_return.rs",
     "flow/agents/agent_state.rs",
-    "flow/agents/last_checkpoint.rs",
+    "flow/agents/kept_clones.rs",
     "flow/agents/mod.rs",
     "flow/clones/checkout_settings.rs",
     "flow/clones/clone.rs",
