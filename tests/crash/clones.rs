@@ -81,7 +81,7 @@ fn a_killed_agents_remove_loses_nothing() {
 
 #[test]
 fn a_killed_agents_restore_loses_nothing() {
-    each_point(("agents restore", Whom::Program), 4, |point| {
+    each_point(("agents restore", Whom::Program), 1, |point| {
         let desk = Desk::new();
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
@@ -97,7 +97,7 @@ fn a_killed_agents_restore_loses_nothing() {
         assert!(again.status.success() || said.contains("works in"), "{point:?} {said}");
         check_as_it_stood(&clone, &tip);
         // What the restore had not come to is done by the next command in the clone.
-        desk.colony_in(&clone, &["checkpoint", "--auto"]);
+        desk.colony_in(&clone, &["checkpoint", "-m", "on it goes"]);
         desk.colony(&["clones", "gc"]);
         desk.check_swept(&format!("{point:?} {said}"));
         let hub = desk.hub().expect("it is there");
@@ -186,8 +186,9 @@ fn a_killed_command_in_a_clone_renewed_each_file_or_did_not() {
 
 #[test]
 fn a_killed_agents_restore_did_all_or_can_be_run_again() {
-    each_point(("agents restore", Whom::Program), 4, |point| {
+    each_point(("agents restore from the hub", Whom::Program), 4, |point| {
         let desk = Desk::new();
+        desk.repository.git(&["config", "colony.keepRemovedDays", "0"]);
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
         desk.colony_in(&clone, &["checkpoint", "-m", "kept"]);
@@ -281,6 +282,8 @@ fn a_clone_of_a_url_with_killed_gits_was_made_or_was_not() {
 fn a_killed_clones_remove_loses_nothing() {
     each_point(("clones remove", Whom::Program), 4, |point| {
         let desk = Desk::new();
+        // Its folder is deleted at once.
+        desk.repository.git(&["config", "colony.keepRemovedDays", "0"]);
         let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
         desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
@@ -360,6 +363,7 @@ fn a_clone_whose_restore_was_killed_is_removed_without_loss() {
 fn a_killed_clones_gc_removes_a_hub_whole_or_leaves_it() {
     each_point(("clones gc --force", Whom::Program), 2, |point| {
         let desk = Desk::new();
+        desk.repository.git(&["config", "colony.keepRemovedDays", "0"]);
         desk.colony(&["agents", "new", "ada"]);
         desk.colony(&["agents", "remove", "ada"]);
         let before = desk.state();

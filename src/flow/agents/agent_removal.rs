@@ -85,6 +85,8 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
     let hub = locate::place_of(session, &root)?;
     if !options.dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
+        let keeping = Keeping::of(&session.settings);
+        kept_clones::sweep(&session.world, &root, Some((&hub, keeping)), false);
     }
     let clone = find(session, name)?;
     let unmerged_commits = count_unmerged(session, &clone);
@@ -92,8 +94,6 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
     let report = remove_clone(&session.world, &clone, options, keep_days)?;
     let report = RemovedAgent { unmerged_commits, ..report };
     if !options.dry_run {
-        let keeping = Keeping::of(&session.settings);
-        kept_clones::sweep(&session.world, &root, Some((&hub, keeping)), false);
         crate::flow::clones::colony::gather(session);
     }
     Ok(report)

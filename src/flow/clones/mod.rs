@@ -121,6 +121,9 @@ pub fn remove(
     options: RemovalOptions,
 ) -> Result<RemovedAgent> {
     let root = SharedRoot::of(world)?;
+    if !options.dry_run {
+        kept_clones::sweep(world, &root, None, false);
+    }
     let clone = find(world, session, name);
     if let (false, Err(_), Some(session)) = (options.dry_run, &clone, session) {
         // It may be gone already, before its work was kept.
