@@ -166,6 +166,7 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
 /// Says why something was left out, and which flag includes it.
 pub(super) fn why(reason: LeaveOutReason) -> (&'static str, Option<&'static str>) {
     match reason {
+        LeaveOutReason::EditedSubmodule => ("edits inside a submodule", None),
         LeaveOutReason::NestedRepository => ("a repository of its own", None),
         LeaveOutReason::RefusedName => ("git refuses the name", None),
         LeaveOutReason::Unreadable => ("cannot be read", None),

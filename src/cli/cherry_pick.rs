@@ -4,9 +4,11 @@ use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
 use crate::design::undo::undo_report::UndoReport;
 use crate::flow::agents::agent_places;
+use crate::flow::reports::log;
 use crate::git::Oid;
 use crate::model::Error;
 use crate::model::time::Moment;
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -22,7 +24,8 @@ use super::{Face, Run, Stop, aside_lines, merge};
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that people type")]
 pub(super) struct Args {
-    /// Commits, in order; A..B for the commits of B that A does not have; or a decision, for its commits
+    /// Commits, in order; A..B for the commits of B that A does not have; an agent, for its commits since it left; or a
+    /// decision, for its commits
     #[arg(
         value_name = "COMMIT",
         required_unless_present_any = ["go_on", "abort"],
@@ -88,16 +91,29 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         return face.answer(&report);
     }
     let request = Request {
-        what: args.what,
+        what: args
+            .what
+            .iter()
+            .map(|name| since_it_left(&session, name))
+            .collect::<Result<_, _>>()?,
         into: args.into,
         with_dependencies: args.with_dependencies,
         resolve: args.resolve,
         others_rules: merge::others_rules(args.force),
     };
     let report = pick::pick(&session, &request);
-    let explained = |error| agent_places::explain_unknown_of(&session, &request.what, error);
-    let named = |error: Error| error.of_tree(&request.what.join("' and '"));
+    let explained = |error| agent_places::explain_unknown_of(&session, &args.what, error);
+    let named = |error: Error| error.of_tree(&args.what.join("' and '"));
     face.answer(&report.map_err(named).map_err(explained)?)
+}
+
+/// Returns the commits of an agent since it left, as a range, as 'log' and 'diff' show them; any other name as it is.
+fn since_it_left(session: &Session, name: &str) -> Result<String, Error> {
+    if name.contains("..") || name.ends_with('@') {
+        return Ok(name.to_owned());
+    }
+    let left = log::left_at(session, name)?;
+    Ok(left.map_or_else(|| name.to_owned(), |left| format!("{left}..{name}")))
 }
 
 impl Answer for PickReport {
@@ -113,7 +129,7 @@ impl Answer for PickReport {
             return format!("{} has {count} in '{into}'; {state}", at.short());
         }
         if self.picked.is_empty() {
-            // A branch or an agent names its newest commit only, so the commits are named.
+            // A branch names its newest commit only, so the commits are named.
             let known: Vec<_> = self.skipped.iter().map(Oid::short).collect();
             return match known.as_slice() {
                 [] => format!("no commit to pick into '{into}'"),

@@ -204,6 +204,10 @@ fn is_unread(left_out: &LeftOut) -> bool {
     left_out.reason == LeaveOutReason::Unreadable
 }
 
+fn is_submodule(left_out: &LeftOut) -> bool {
+    left_out.reason == LeaveOutReason::EditedSubmodule
+}
+
 impl Answer for RestoreReport {
     fn message(&self) -> String {
         let files = &self.files;
@@ -222,6 +226,9 @@ impl Answer for RestoreReport {
         match self.recovery {
             None if self.left_alone.iter().any(is_unread) => {
                 format!("'{}' is the current state, as far as it can be read", self.label)
+            }
+            None if !self.submodules.is_empty() || self.left_alone.iter().any(is_submodule) => {
+                format!("'{}' is the current state, but for submodules", self.label)
             }
             None => format!("'{}' is already the current state", self.label),
             Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),

@@ -79,7 +79,11 @@ impl Answer for StatusReport {
 
     fn message(&self) -> String {
         let changes = &self.changes;
-        let paths = changes.staged + changes.changed + changes.untracked + changes.conflicts;
+        let paths = changes.staged
+            + changes.changed
+            + changes.untracked
+            + changes.conflicts
+            + changes.in_submodules;
         let state = if paths == 0 {
             "nothing uncommitted".to_owned()
         } else {
@@ -88,6 +92,7 @@ impl Answer for StatusReport {
                 (changes.changed, "changed"),
                 (changes.untracked, "untracked"),
                 (changes.conflicts, "in conflict"),
+                (changes.in_submodules, "edited inside submodules"),
             ]
             .into_iter()
             .filter(|(count, _)| *count > 0)
@@ -120,6 +125,8 @@ impl Answer for StatusReport {
             let (ahead, behind) = (self.ahead_of_main_by, self.behind_main_by);
             lines.push(format!("{ahead} ahead of and {behind} behind the default branch"));
         }
+        let edited = self.edited_submodules.iter();
+        lines.extend(edited.map(|path| format!("edited inside, in no checkpoint: {path}")));
         if self.changes.unignored > 0 {
             lines.push(format!(
                 "{} no longer ignored since a restore, left out of checkpoints",

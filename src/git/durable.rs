@@ -92,3 +92,8 @@ pub(super) fn write_refs_out(git: &mut Git) {
 pub fn store_durably(git: &mut Git) {
     git.config("core.fsync", "committed");
 }
+
+/// Has a git that packs refs make the file of all of them durable before it deletes their own files.
+pub fn pack_durably(git: &mut Git) {
+    git.config("core.fsync", "reference");
+}

@@ -39,6 +39,7 @@ pub(in crate::cli) struct Args {
 #[command(defer = true)]
 enum Action {
     /// Create a clone for an agent, on a fork of its own, and print its path
+    #[command(alias = "add")]
     New(New),
     /// Print the path of an agent's clone, and nothing else
     Path(Path),
@@ -61,11 +62,16 @@ enum Action {
     /// Nor is work that contains its commits. The agent hears of it as an event.
     Hold(marks::Hold),
     /// Remove the clone of an agent; 'agents restore' brings it back
+    ///
+    /// Its folder is kept as it was for 'colony.keepRemovedDays', a week; its commits and uncommitted changes are kept
+    /// after that, too.
+    #[command(alias = "rm", alias = "delete")]
     Remove(Remove),
     /// Restore a removed agent, with its uncommitted changes
     ///
-    /// A new clone continues where the last one of that name ended: branches, checkpoints, stashes, the
-    /// operation log, and uncommitted changes. Staged changes come back unstaged.
+    /// Its folder comes back as it was, while it is kept. After that, a new clone continues where the last one of
+    /// that name ended: branches, checkpoints, stashes, the operation log, and uncommitted changes. Staged changes then
+    /// come back unstaged.
     Restore(Restore),
     /// Check whether an agent is allowed to change the given paths
     ///

@@ -1,14 +1,15 @@
 //! Keeps a hub compact. Nothing is ever deleted: loose objects are packed, packs are joined, and unreachable
-//! objects stay.
+//! objects stay. Refs are packed, too: each command in a clone reads all of some kinds.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::BareRepo;
+use crate::git::{BareRepo, durable};
 use crate::model::{Result, World};
 use crate::store::files::atomic;
 use crate::store::lock::wait::WaitLimit;
 use crate::store::lock::{Hold, WorktreeLock};
+use crate::store::refs::own_refs;
 
 /// A hub with this many packs is compacted.
 const MANY_PACKS: usize = 20;
@@ -24,8 +25,14 @@ const LOCKS: [&str; 3] = [
     "pack/multi-pack-index.lock",
 ];
 
+/// The number of refs in files of their own at which they are packed.
+const MANY_REFS: usize = 200;
+
 /// Compacts a hub if that is due and no other process does it.
 pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
+    if has_many_loose_refs(&hub.path().join("refs")) {
+        pack_refs(world, hub)?;
+    }
     if !is_due(hub.path()) {
         return Ok(());
     }
@@ -51,6 +58,33 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
     run(&["multi-pack-index", "expire", "--no-progress"])?;
     run(&["commit-graph", "write", "--reachable", "--no-progress"])?;
     Ok(())
+}
+
+/// Packs the refs of a hub. A ref that moves meanwhile stays in a file of its own.
+pub(super) fn pack_refs(world: &World, hub: &BareRepo) -> Result<()> {
+    own_refs::in_hub(world, hub.path(), |lock| {
+        let mut git = hub.git(world);
+        durable::pack_durably(&mut git);
+        git.keep_open(lock)?.args(["pack-refs", "--all", "--prune"]);
+        git.run_checked("pack the refs of the hub").map(drop)
+    })
+}
+
+fn has_many_loose_refs(refs: &Path) -> bool {
+    let (mut open, mut left) = (vec![refs.to_owned()], MANY_REFS);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+                continue;
+            }
+            left -= 1;
+            if left == 0 {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn is_due(hub: &Path) -> bool {

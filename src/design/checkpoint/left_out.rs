@@ -1,7 +1,7 @@
 //! The paths that a checkpoint leaves out of an otherwise complete working tree, and why.
 //!
 //! Only untracked paths are left out: large files, likely secrets, nested repositories, names that
-//! git refuses, paths that a restore un-ignored, and unreadable ones. Tracked files in a directory
+//! git refuses, paths that a restore un-ignored, and unreadable ones; and edits inside submodules. Tracked files in a directory
 //! that cannot be searched are kept as the index has them. The report and the tag name the paths
 //! that were left out, and a restore does not touch them.
 
@@ -30,6 +30,8 @@ pub enum LeaveOutReason {
     RefusedName,
     /// Was ignored until a restore; `--include-unignored` includes it, with everything below it.
     Unignored,
+    /// A submodule with edits inside: a checkpoint has at most the commit that it is at.
+    EditedSubmodule,
     /// Cannot be read: a file or directory without the permission, or a path that is too long.
     /// Tracked files in such a directory are kept as the index has them.
     Unreadable,
@@ -79,6 +81,9 @@ pub fn split<'a>(
     let mut unignored: BTreeMap<_, _> =
         unignored.iter().filter(|_| !allowances.unignored).map(|path| (path, false)).collect();
     let mut split = Split::default();
+    let reason = LeaveOutReason::EditedSubmodule;
+    let edited = scan.edited_submodules.iter().cloned();
+    split.left_out.extend(edited.map(|path| LeftOut { path, reason }));
     for untracked in &scan.untracked {
         if let Some(top) = entry_above(&unignored, &untracked.path) {
             let told = unignored.insert(top, true);

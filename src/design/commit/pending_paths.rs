@@ -79,6 +79,7 @@ impl Chosen {
         scan.staged.retain(|change| is_chosen(&change.path));
         scan.unstaged.retain(is_chosen);
         scan.untracked.retain(|found| is_chosen(&found.path));
+        scan.edited_submodules.retain(is_chosen);
         let limit = session.settings.max_new_file_size_bytes;
         let allowances = Allowances::default();
         let split = left_out::split(repo, &scan, limit, &allowances, unignored);
@@ -90,6 +91,7 @@ impl Chosen {
         }));
         let stays = [
             LeaveOutReason::NestedRepository,
+            LeaveOutReason::EditedSubmodule,
             LeaveOutReason::RefusedName,
             LeaveOutReason::Unreadable,
         ];

@@ -2,6 +2,7 @@
 //! files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +19,10 @@ use crate::store::refs::ref_names;
 use super::clash_cache::{self, Known, KnownClashes, pair};
 use super::fork_problem::ForkProblem;
 use super::forks::{self, Fork, MergeOutcome};
+
+/// The number of pairs that are merged before their results are stored: the memory for them does not grow with the number
+/// of forks.
+const PAIRS_AT_ONCE: usize = 2_048;
 
 /// Two forks that do not merge cleanly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,7 +50,7 @@ pub struct Matrix {
     pub merge_order: Vec<String>,
 }
 
-/// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store;
+/// Merges every pair of forks, on trees, some thousand in one process. Nothing stays in the object store;
 /// the results are cached by the two tips.
 pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     let repo = &session.repo;
@@ -59,19 +64,24 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
         .collect();
     let cache = Cache::of(repo, clash_cache::NAME);
     let old = KnownClashes::read(&cache);
-    let tips = open.iter().map(|fork| fork.head_sha).collect();
-    let mut known = KnownClashes::of_tips(tips, &old);
-    let questions: BTreeSet<_> = pairs(&open)
-        .map(|(a, b)| pair(a.head_sha, b.head_sha))
+    let tips: BTreeSet<Oid> = open.iter().map(|fork| fork.head_sha).collect();
+    let mut known = KnownClashes::of_tips(tips.clone(), &old);
+    let later = |tip: &Oid| tips.range((Bound::Excluded(*tip), Bound::Unbounded));
+    let mut questions = tips
+        .iter()
+        .flat_map(|a| later(a).map(|b| pair(*a, *b)))
         .filter(|pair| !old.knows(pair))
-        .collect();
+        .peekable();
     let mut problems = BTreeMap::new();
-    for (pair, clash) in ask(session, questions)? {
-        match ForkProblem::or(clash)? {
-            Ok(clash) => known.add(pair, clash),
-            Err(problem) => {
-                known.add_unknown(pair);
-                problems.insert(pair, problem);
+    while questions.peek().is_some() {
+        let pairs = questions.by_ref().take(PAIRS_AT_ONCE).collect();
+        for (pair, clash) in ask(session, pairs)? {
+            match ForkProblem::or(clash)? {
+                Ok(clash) => known.add(pair, clash),
+                Err(problem) => {
+                    known.add_unknown(pair);
+                    problems.insert(pair, problem);
+                }
             }
         }
     }
@@ -109,9 +119,8 @@ type Answer = ((Oid, Oid), Result<Known>);
 
 /// Merges pairs that have a common ancestor; without one, a pair does not count as a clash, nor where one contains the
 /// other.
-fn ask(session: &Session, questions: BTreeSet<(Oid, Oid)>) -> Result<Vec<Answer>> {
+fn ask(session: &Session, pairs: Vec<(Oid, Oid)>) -> Result<Vec<Answer>> {
     let repo = &session.repo;
-    let pairs: Vec<_> = questions.into_iter().collect();
     let bases = repo.merge_bases_of(&pairs)?;
     let (mut related, mut asked) = (Vec::new(), Vec::new());
     for ((ours, theirs), bases) in pairs.into_iter().zip(bases) {

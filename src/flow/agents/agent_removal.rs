@@ -13,7 +13,7 @@ use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
-use crate::git::{ObjectWrites, Repo};
+use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::files::mount_points;
 use crate::store::files::shared_root::SharedRoot;
@@ -230,7 +230,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         unmerged_commits: None,
         unsaved,
         left_out: Vec::new(),
-        own_repositories: own_repositories(&inside.repo),
+        own_repositories: own_repositories(&inside.world, &inside.repo, &scan.submodules),
         ignored_count,
         ignored,
         log: removed_operations::look(&inside)?,
@@ -250,8 +250,30 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     Ok(report)
 }
 
-/// Lists the repositories of submodules.
-fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
+/// Lists the repositories of submodules, and of theirs, that may have work of their own.
+fn own_repositories(world: &World, repo: &Repo, present: &[RepoPath]) -> Vec<PathBuf> {
+    let (mut found, mut known) = (Vec::new(), Vec::new());
+    for path in present {
+        let folder = path.under(repo.workdir());
+        let Ok(inner) = Repo::open_foreign(world, &folder, ObjectWrites::InMemory) else {
+            continue;
+        };
+        let scan = inner.scan(&world.standing_in(&folder));
+        found.extend(
+            scan.map(|scan| own_repositories(world, &inner, &scan.submodules)).unwrap_or_default(),
+        );
+        if has_own_commits(&inner).unwrap_or(true) {
+            found.push(inner.common_dir().to_owned());
+        }
+        known.push(inner.common_dir().to_owned());
+    }
+    // One that is not checked out is not looked into.
+    found.extend(repositories_below(repo).into_iter().filter(|path| !known.contains(path)));
+    found.sort();
+    found
+}
+
+fn repositories_below(repo: &Repo) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![repo.common_dir().join("modules")];
     while let Some(folder) = open.pop() {
@@ -265,8 +287,23 @@ fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
             }
         }
     }
-    found.sort();
     found
+}
+
+/// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, or stashes.
+fn has_own_commits(repo: &Repo) -> Result<bool> {
+    let mut known = Vec::new();
+    for found in repo.refs_below("refs/remotes/")? {
+        known.extend(repo.peel_to_commit(found.id));
+    }
+    let mut own: Vec<Oid> = repo.refs_below("refs/heads/")?.iter().map(|found| found.id).collect();
+    own.extend(repo.head()?.commit());
+    for commit in own {
+        if !repo.commits_between(commit, &known, 1)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(repo.find_ref(&RefName::from("refs/stash"))?.is_some())
 }
 
 fn would_be_lost(report: &RemovedAgent) -> Error {
@@ -278,21 +315,18 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
         [one] => format!("'{one}'"),
         [first, rest @ ..] => format!("'{first}' and {} more", rest.len()),
     };
-    Error::new(
-        Code::CloneInUse,
-        format!("{what} would be lost with the clone: no checkpoint includes that"),
-    )
-    .detail("left_out", &report.left_out)
-    .detail("lost", &all)
-    .detail("path", report.path.display().to_string())
-    .hint(match &report.agent {
-        Some(agent) => format!(
-            "git colony agents remove {} --force   # deletes it with the clone",
-            text::shell_word(agent)
-        ),
-        None => format!(
-            "git colony clones remove {} --force   # deletes it with the clone",
-            report.clone.get(..8).unwrap_or(&report.clone)
-        ),
-    })
+    Error::new(Code::CloneInUse, format!("{what} would be lost with the clone: in no checkpoint"))
+        .detail("left_out", &report.left_out)
+        .detail("lost", &all)
+        .detail("path", report.path.display().to_string())
+        .hint(match &report.agent {
+            Some(agent) => format!(
+                "git colony agents remove {} --force   # deletes it with the clone",
+                text::shell_word(agent)
+            ),
+            None => format!(
+                "git colony clones remove {} --force   # deletes it with the clone",
+                report.clone.get(..8).unwrap_or(&report.clone)
+            ),
+        })
 }

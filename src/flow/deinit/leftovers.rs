@@ -120,9 +120,10 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
     };
     left.push(Leftover {
         what: format!("the hub '{}'{holds}", path.display()),
-        command: "git colony clones gc --force   # once no clone borrows from it; -n shows whose \
-        work would be deleted"
-            .to_owned(),
+        command:
+            "COLONY_KEEP_REMOVED_DAYS=0 git colony clones gc --force   # once no clone borrows \
+                  from it; -n shows whose work would be deleted"
+                .to_owned(),
     });
     Ok(left)
 }

@@ -52,6 +52,8 @@ pub struct StatusReport {
     pub imported_tooling_remotes: Vec<Value>,
     /// The numbers of staged, changed, untracked and conflicted paths.
     pub changes: ChangeCounts,
+    /// The first submodules with edits inside, which no checkpoint has.
+    pub edited_submodules: Vec<RepoPath>,
     /// The git operation in progress.
     pub in_progress: Option<&'static str>,
     /// An operation of a running or dead process.
@@ -66,6 +68,9 @@ pub struct StatusReport {
     pub health: Vec<Health>,
 }
 
+/// The maximum number of submodules that are named.
+const FEW: usize = 10;
+
 /// The numbers of paths that differ, by kind.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct ChangeCounts {
@@ -77,6 +82,8 @@ pub struct ChangeCounts {
     pub untracked: usize,
     /// In conflict.
     pub conflicts: usize,
+    /// Submodules with edits inside, which no checkpoint has.
+    pub in_submodules: usize,
     /// Untracked since a restore of older ignore files, and out of checkpoints: not a change.
     pub unignored: usize,
 }
@@ -146,9 +153,11 @@ pub fn status(session: &Session) -> Result<StatusReport> {
             + changes.changed
             + changes.untracked
             + changes.conflicts
+            + changes.in_submodules
             > 0,
         imported_tooling_remotes: imported_tooling(repo),
         changes,
+        edited_submodules: scan.edited_submodules.iter().take(FEW).cloned().collect(),
         in_progress: repo.in_progress(),
         pending_operation: pending.clone().map(PendingOperation::from),
         undo: undo.transpose()?.flatten(),
@@ -166,6 +175,7 @@ fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
         changed: scan.unstaged.len(),
         untracked: scan.untracked.len() - unignored,
         conflicts: scan.conflicts.len(),
+        in_submodules: scan.edited_submodules.len(),
         unignored,
     }
 }
@@ -173,7 +183,10 @@ fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
 /// Counts the paths of a clone with uncommitted work.
 pub(in crate::flow) fn unsaved(scan: &Scan) -> usize {
     let changes = count(scan, &[]);
-    changes.staged.max(changes.changed) + changes.untracked + changes.conflicts
+    changes.staged.max(changes.changed)
+        + changes.untracked
+        + changes.conflicts
+        + changes.in_submodules
 }
 
 fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {

@@ -18,6 +18,7 @@ mod same_as_tree;
 pub mod scan;
 pub mod snapshot;
 pub mod sparse;
+mod submodule_edits;
 pub(crate) mod tracked;
 mod untracked;
 

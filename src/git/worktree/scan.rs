@@ -35,6 +35,10 @@ pub struct Scan {
     pub untracked: Vec<Untracked>,
     /// Paths with conflict stages.
     pub conflicts: Vec<RepoPath>,
+    /// Submodules whose directories are there.
+    pub submodules: Vec<RepoPath>,
+    /// Those with edits inside that git reports; a snapshot has at most another commit of them.
+    pub edited_submodules: Vec<RepoPath>,
     /// The paths of `unstaged` that only a comparison of content found.
     edited: Vec<RepoPath>,
 }
@@ -106,6 +110,8 @@ impl Scan {
             unstaged: among(&self.unstaged),
             untracked: untracked.cloned().collect(),
             conflicts: among(&self.conflicts),
+            submodules: among(&self.submodules),
+            edited_submodules: among(&self.edited_submodules),
             edited: self.edited.clone(),
         }
     }
@@ -152,13 +158,13 @@ impl Repo {
             unstaged: suspects.changed,
             untracked,
             conflicts: suspects.conflicts,
+            edited_submodules: self.edited_submodules(world, &suspects.submodules)?,
+            submodules: suspects.submodules,
             edited: Vec::new(),
         };
-        for path in suspects.submodules {
-            if self.submodule_moved(&scan, &path) {
-                scan.unstaged.push(path);
-            }
-        }
+        let is_moved = |path: &&RepoPath| self.submodule_moved(&scan, path);
+        let moved: Vec<RepoPath> = scan.submodules.iter().filter(is_moved).cloned().collect();
+        scan.unstaged.extend(moved);
         scan.edited = self.changed_by_content(world, &scan, &suspects.unclear)?;
         scan.unstaged.extend_from_slice(&scan.edited);
         scan.unstaged.sort();

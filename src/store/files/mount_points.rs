@@ -23,16 +23,8 @@ fn unescaped(field: &[u8]) -> PathBuf {
             let digits = std::str::from_utf8(digits).ok()?;
             u8::from_str_radix(digits, 8).ok()
         });
-        match number {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
+        bytes.push(number.unwrap_or(*first));
+        rest = if number.is_some() { after.get(3..).unwrap_or_default() } else { after };
     }
     PathBuf::from(OsString::from_vec(bytes))
 }

@@ -11,4 +11,5 @@ mod prune_reports;
 mod refused_names;
 mod same_tree_as_git;
 mod signing;
+mod submodule_edits;
 mod unreadable_paths;

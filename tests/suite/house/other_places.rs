@@ -4,7 +4,7 @@
 use super::sources;
 
 /// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
-const GATED: [&str; 18] = [
+const GATED: [&str; 19] = [
     "clones/hub/hub_rebuild.rs",
     "flow/agents/agent_places.rs",
     "flow/agents/agent_removal.rs",
@@ -23,10 +23,11 @@ const GATED: [&str; 18] = [
     "flow/fleet/row.rs",
     "flow/migrate/checks.rs",
     "flow/workspace/groups.rs",
+    "git/worktree/submodule_edits.rs",
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 27] = [
+const OTHERS: [(&str, &str); 29] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
@@ -39,6 +40,7 @@ const OTHERS: [(&str, &str); 27] = [
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
     ("context/working_files.rs", "lists names only, without a monitor of files"),
+    ("flow/agents/agent_removal.rs", "the world of a gated repository"),
     ("flow/agents/agent_run.rs", "commands that the user has typed"),
     ("flow/agents/agent_state.rs", "the world of a repository with our configuration"),
     ("flow/clones/checkout_settings.rs", "the checkout of the clone that acts; starts nothing"),
@@ -56,6 +58,7 @@ const OTHERS: [(&str, &str); 27] = [
     ("flow/workspace/query/target.rs", "reads commits and files, starts nothing"),
     ("flow/worktree_hook.rs", "the folder of all clones"),
     ("git/checkout.rs", "finds the repository around, starts nothing"),
+    ("git/worktree/submodule_edits.rs", "the world of a gated repository"),
     ("workspace/catalog/resolve.rs", "finds the root, starts nothing"),
 ];
 

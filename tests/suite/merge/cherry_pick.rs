@@ -283,3 +283,26 @@ fn missing_decisions_are_named_with_those_they_need() {
     let said = answer["message"].as_str().unwrap();
     assert!(said.starts_with("'paint-it' needs decisions first: 'use-steel'"), "{said}");
 }
+
+#[test]
+fn an_agent_stands_for_its_commits_since_it_left() {
+    let desk = Sandbox::new();
+    let made = desk.json(&["agents", "new", "ada"]);
+    let clone = desk.at(made["path"].as_str().unwrap().into());
+    assert_eq!(desk.error(&["cherry-pick", "ada"]), "revision-not-found", "it has done nothing");
+    for name in ["one", "two", "three"] {
+        clone.write(&format!("{name}.txt"), name);
+        clone.colony(&["commit", "-m", name, "--all"]);
+    }
+    desk.write("own.txt", "own\n");
+    desk.colony(&["commit", "-m", "own", "--all"]);
+    let picked = desk.json(&["cherry-pick", "ada"]);
+    assert_eq!(picked["picked"].as_array().map(Vec::len), Some(3), "{picked:#}");
+    let subjects = desk.git(&["log", "-4", "--format=%s"]);
+    assert_eq!(subjects, "three\ntwo\none\nown");
+    desk.colony(&["undo"]);
+    // A commit is one commit.
+    let tip = clone.git(&["rev-parse", "HEAD"]);
+    let picked = desk.json(&["cherry-pick", &tip]);
+    assert_eq!(picked["picked"].as_array().map(Vec::len), Some(1), "{picked:#}");
+}

@@ -227,7 +227,7 @@ fn nothing_but_the_clone_of_an_agent_is_removed() {
     desk.at(clone.clone()).git(&["worktree", "add", "-q", "../beside"]);
     let told = remove(&desk, &clone);
     assert_eq!(told.code, 1);
-    assert!(told.stderr.contains("would be lost with the clone"), "{}", told.stderr);
+    assert!(told.stderr.contains("is another worktree of the clone"), "{}", told.stderr);
     assert!(clone.join(".git").exists());
 }
 
