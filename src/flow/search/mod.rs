@@ -17,7 +17,7 @@ pub(super) mod known_documents;
 pub(in crate::flow) mod packer;
 mod packing;
 mod partly;
-mod raising;
+mod question_ranks;
 pub(in crate::flow) mod scope_matches;
 mod section_names;
 mod segments;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, NextFile, PartOrigin};
 use super::packer::{Chosen, HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
+use super::question_ranks::Added;
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::pages::PageId;
@@ -97,8 +98,7 @@ impl<'a, 's> Packing<'a, 's> {
     /// of further files.
     pub(super) fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
-        let (ranked, _) = self.searched.rank(&query, usize::MAX)?;
-        let ranked = self.searched.raised(&query, ranked)?;
+        let ranked = self.searched.rank_with_history(&query, Added::Related)?;
         if self.budget >= MIN_BUDGET_OF_NEXT {
             self.packer.keep_free(self.budget * NEXT_SHARE / 100);
         }

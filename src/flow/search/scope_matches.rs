@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::partly::Wanted;
+use super::question_ranks::Added;
 use super::{SearchedFiles, SearchedOrigin, candidates, indexing};
 use crate::git::Oid;
 use crate::model::{RepoPath, Result};
@@ -40,8 +41,9 @@ pub(in crate::flow) fn of_scope(
     };
     indexing::again_if_unusable(session, |kept| {
         let query = Query::parse(question, Syntax::Data);
-        let searched = candidates::open(session, &files, kept, Wanted::Question(&query))?;
-        let (ranked, _) = searched.rank(&query, most)?;
+        let wanted = Wanted::Question(&query);
+        let searched = candidates::open(session, &files, kept, wanted)?.with_histories()?;
+        let ranked = searched.rank_with_history(&query, Added::Told)?;
         let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
         let mut found = Vec::new();
         for it in ranked.iter().take(most) {
