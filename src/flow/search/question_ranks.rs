@@ -30,8 +30,7 @@ const MAX_FIRST: usize = 8;
 pub(super) enum Added {
     /// Those that commits about it touched, and those that change with the best files.
     Related,
-    /// Only those that commits about it touched. Those of a plan are not ranked by relevance alone: a file that is only
-    /// related to a match would come before it.
+    /// Only those that commits about it touched: a plan has nothing that is only related to a match.
     Told,
 }
 
