@@ -6,7 +6,9 @@ use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop, pages};
-use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin};
+use crate::flow::search::{
+    self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin, absence,
+};
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::Work;
@@ -161,7 +163,10 @@ impl Answer for SearchReport {
             None if Query::parse(&self.query, Syntax::Data).words.is_empty() => {
                 "the query has no words".to_owned()
             }
-            None if self.total == 0 => "nothing matches".to_owned(),
+            None if self.total == 0 => match &self.absent {
+                None => "nothing matches".to_owned(),
+                Some(name) => absence(name),
+            },
             None if self.count < self.total => {
                 format!("{count} of {}; --limit shows more", self.total)
             }
@@ -175,7 +180,9 @@ impl Answer for SearchReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines = Vec::new();
+        let absent = self.absent.as_ref().filter(|_| !self.hits.is_empty());
+        let note = |name: &String| format!("{}; the nearest matches follow", absence(name));
+        let mut lines: Vec<String> = absent.map(note).into_iter().collect();
         for hit in &self.hits {
             lines.push(hit_line(hit));
             lines.extend(hit.snippet.lines().map(|line| format!("    {line}")));

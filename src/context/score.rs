@@ -1,4 +1,8 @@
-//! The score of a passage of a file: what it says about the question counts most, then where its file is.
+//! The score of a passage of a file: how well it matches the question, and a little for where its file is.
+
+/// The share of the relevance: the rest decides between passages that match about as well. With .4, a plan for the
+/// subject of a commit had .57 of its files in 8,000 tokens, with .95 it has .79 (50 commits of ripgrep).
+const RELEVANCE: f64 = 0.95;
 
 /// What a score is made of, each from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +21,7 @@ impl Weighed {
     /// Returns the score, from 0 to 1.
     pub fn score(self) -> f64 {
         let Weighed { relevance, hierarchy, quality, recency } = self;
-        0.4 * relevance + 0.3 * hierarchy + 0.2 * quality + 0.1 * recency
+        let place = hierarchy / 2.0 + quality / 3.0 + recency / 6.0;
+        RELEVANCE * relevance + (1.0 - RELEVANCE) * place
     }
 }

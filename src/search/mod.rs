@@ -1,7 +1,9 @@
 //! Search: texts as passages of words, and passages ranked for a query. Pure but for the index that it reads.
 
 pub mod definitions;
+pub mod extents;
 pub mod history;
+pub mod identifiers;
 pub mod licence;
 mod numbers;
 pub mod passages;

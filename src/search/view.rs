@@ -58,10 +58,15 @@ impl View {
         self.note(id, passages, position);
     }
 
-    /// Adds the documents of another view, as long as there are fewer than `most`.
+    /// Adds the documents of another view that this one does not have, as long as there are fewer than `most`.
     pub fn extend(&mut self, other: &View, most: usize) {
-        for document in other.documents().take(most.saturating_sub(self.documents)) {
-            self.copy(&document);
+        for document in other.documents() {
+            if self.documents >= most {
+                break;
+            }
+            if self.position(document.id).is_none() {
+                self.copy(&document);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::cli::scopes::SCOPE;
 use crate::cli::search::{FilesArgs, MAPPED_WORKTREE, partial_note};
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::context::assembly::{self, TaskRequest};
+use crate::flow::search::absence;
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
 use crate::model::RepoPath;
 use crate::model::text::shell_word;
@@ -235,11 +236,13 @@ impl Answer for ContextReport {
         };
         let needed =
             self.needed_tokens.map(|needed| format!("; '--budget {needed}' has space for one"));
+        let absent = self.absent.as_ref().map(|name| format!("; {}", absence(name)));
         format!(
-            "{parts}, {} of {} tokens{left_out}{}",
+            "{parts}, {} of {} tokens{left_out}{}{}",
             self.used_tokens,
             self.budget_tokens,
-            needed.unwrap_or_default()
+            needed.unwrap_or_default(),
+            absent.unwrap_or_default()
         )
     }
 

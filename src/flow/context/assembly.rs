@@ -115,6 +115,7 @@ fn assemble_trusting(
         partial: false,
         building: false,
         nothing: None,
+        absent: None,
         task: Some(TaskContext {
             plan: files.plan.clone(),
             view: files.view,

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::score::Weighed;
-use crate::flow::search::file_ranks::{self, FileRanks, NamedContent};
-use crate::model::{RepoPath, Result};
+use crate::flow::search::documents::Document;
+use crate::flow::search::file_ranks::{self, FileRanks};
+use crate::model::Result;
 use crate::search::postings::{Segment, WordBytes};
 use crate::search::query::{Query, Syntax};
 use crate::search::ranking::{self, Tuning};
@@ -81,19 +82,7 @@ fn ranks(
     question: Option<&str>,
 ) -> Result<Option<FileRanks>> {
     if let Some(question) = question {
-        let nothing = RepoPath::default();
-        let contents = files.iter().map(|file| match file.tier {
-            None => NamedContent { path: &nothing, hash: "" },
-            Some(_) => NamedContent { path: &file.shown, hash: &file.hash },
-        });
-        let named: Vec<NamedContent<'_>> = contents.collect();
-        let text = |number: usize| match files.get(number) {
-            // What only a search has found is not cut again.
-            Some(file) if file.tier.is_none() => Ok(Some("")),
-            Some(file) => Ok(file.text(session)?.map(|text| &**text)),
-            None => Ok(None),
-        };
-        return file_ranks::rank(session, &named, question, text);
+        return ranks_for(session, files, question);
     }
     let mut passages = Vec::with_capacity(files.len());
     for file in files {
@@ -103,6 +92,31 @@ fn ranks(
         passages.push(number);
     }
     Ok(Some(FileRanks { passages, relevance: BTreeMap::new() }))
+}
+
+/// Ranks the passages of files for a question; those that only a search has found are ranked by it.
+fn ranks_for(session: &Session, files: &[TaskFile], question: &str) -> Result<Option<FileRanks>> {
+    let in_tiers = files.iter().enumerate().filter(|(_, file)| file.tier.is_some());
+    let (numbers, documents): (Vec<usize>, Vec<Document>) =
+        in_tiers.filter_map(|(number, file)| Some((number, file.document()?))).unzip();
+    let text = |at: usize| match numbers.get(at).and_then(|number| files.get(*number)) {
+        Some(file) => file.text(session),
+        None => Ok(None),
+    };
+    let Some(ranks) = file_ranks::rank(session, &documents, question, text)? else {
+        return Ok(None);
+    };
+    let mut passages = vec![0; files.len()];
+    for (number, count) in numbers.iter().zip(ranks.passages) {
+        if let Some(passages) = passages.get_mut(*number) {
+            *passages = count;
+        }
+    }
+    let relevance = ranks.relevance.into_iter();
+    let of_files = relevance.filter_map(|((at, passage), relevance)| {
+        numbers.get(at).map(|number| ((*number, passage), relevance))
+    });
+    Ok(Some(FileRanks { passages, relevance: of_files.collect() }))
 }
 
 /// Ranks the passages of texts for a question, each text with its name: the relevance of those that match, up to 1, by

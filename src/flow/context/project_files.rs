@@ -17,6 +17,7 @@ use crate::git::worktree::safe_open::{self, EntryKind, Fault, FileStat, FilesBel
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::Work;
+use crate::source::file::Encoding;
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::settings::projects::{Resource, ResourceType};
@@ -316,6 +317,15 @@ impl Place {
             }
             _ => vec![false; known.len()],
         }
+    }
+
+    /// Returns how the text of a file is read.
+    pub(super) fn kind(&self, path: &RepoPath) -> DocumentKind {
+        let found = match self {
+            Place::Documents { documents, .. } => find(documents, path),
+            Place::Folder { .. } | Place::Nowhere => None,
+        };
+        found.map_or(DocumentKind::Text(Encoding::Utf8), |document| document.kind)
     }
 
     /// Returns the path of a file as reports have it.

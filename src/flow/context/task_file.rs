@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES};
+use crate::flow::search::documents::{Document, DocumentKind};
+use crate::git::Oid;
 use crate::model::{RepoPath, Result};
 use crate::search::postings::{self, IndexedPassage};
+use crate::source::file::Encoding;
 use crate::store::Session;
 use crate::store::state::{FragmentName, Tier};
 
@@ -61,6 +64,16 @@ impl TaskFile {
                 Some(self.text.get_or_init(|| file.text.into()))
             }
             _ => None,
+        })
+    }
+
+    /// Returns it as the index names it; `None` for content that has no id.
+    pub(super) fn document(&self) -> Option<Document> {
+        let kind = self.place.as_ref().map(|place| place.kind(&self.name.path));
+        Some(Document {
+            path: self.shown.clone(),
+            blob: Oid::parse(&self.hash)?,
+            kind: kind.unwrap_or(DocumentKind::Text(Encoding::Utf8)),
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES};
-use crate::flow::search::scope_matches;
+use crate::flow::search::file_ranks;
 use crate::flow::workspace::id::repository_id;
 use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;
@@ -188,7 +188,7 @@ impl TaskFiles {
         let scopes = project.resources.iter();
         for resource in scopes.filter(|it| it.kind == ResourceType::Scope) {
             let scope = &resource.location;
-            let found = scope_matches::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
+            let found = file_ranks::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
             let found = match found {
                 Err(error) if error.code() == Code::ScopeNotFound => continue,
                 found => found?,

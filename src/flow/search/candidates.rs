@@ -1,4 +1,4 @@
-//! The passages that match a query, the best first, in the documents that are searched.
+//! The documents that are searched, with their texts, passages and pages.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -11,38 +11,30 @@ use super::first_question::{self, Asked, Partial};
 use super::indexing::{IndexKept, Indexer, literature};
 use super::known_documents::{self, KnownDocuments};
 use super::partly::{self, Wanted};
-use super::raising::HistoryOfScopes;
+use super::question_ranks::HistoryOfScopes;
 use super::uncommitted_files;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
-use crate::flow::pages::{Freshness, Opened};
+use crate::flow::pages::{self, Freshness, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::unusable;
+use crate::page::listing::{Work, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
 use crate::search::postings::{IndexedPassage, WordBytes};
-use crate::search::query::{self, Query};
-use crate::search::ranked::{Best, Ranked};
-use crate::search::ranking::{self, Tuning};
+use crate::search::ranked::Ranked;
 use crate::search::view::View;
 use crate::search::{definitions, words};
-use crate::source::globs::{GlobVerdict, Globs};
+use crate::source::globs::Globs;
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 use crate::text::readers::Format;
-
-/// The number of best passages that are compared with the phrases of a query.
-const MAX_COMPARED: usize = 200;
 
 /// The maximum size of the texts that are kept, in bytes; beyond it they are read again.
 const MAX_TEXTS: usize = 64 << 20;
 
 /// The maximum number of different words whose definitions are looked for.
 const MAX_USED_WORDS: usize = 20_000;
-
-/// How much a phrase raises a passage that has it.
-const PHRASE: f32 = 2.0;
 
 /// The documents that are searched.
 pub(super) struct Searched<'a> {
@@ -52,11 +44,13 @@ pub(super) struct Searched<'a> {
     /// The documents of each scope, in the order of `opened.scopes`, and those of the knowledge base.
     pub(super) views: Vec<Rc<View>>,
     pub(super) view: Rc<View>,
-    globs: Option<Globs>,
+    pub(super) globs: Option<Globs>,
     pub(super) reader: Literature<'a>,
     /// The repositories of the views.
     pub(super) places: Vec<Reading>,
     documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
+    /// Returns the texts of documents by their numbers, where they are not in a repository.
+    given_texts: Option<&'a GivenTexts<'a>>,
     texts: RefCell<HashMap<u32, Rc<str>>>,
     /// The size of these texts, in bytes.
     texts_bytes: Cell<usize>,
@@ -72,6 +66,9 @@ pub(super) struct Searched<'a> {
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
 }
+
+/// Texts of documents, by their numbers in the index.
+pub(super) type GivenTexts<'a> = dyn Fn(u32) -> Result<Rc<str>> + 'a;
 
 /// A directory of a scope: the place of the scope in `opened.scopes`, and the path.
 type Directory = (usize, RepoPath);
@@ -132,26 +129,15 @@ pub(super) fn open<'a>(
     views.push(Rc::new(above.view()));
     let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
     let others = known.as_ref().map(|_| None).into_iter().chain([None]);
-    let places = scopes.chain(others).map(|place| Reading::of(session, place));
+    let all = scopes.chain(others);
+    let places = all.map(|place| Reading::of(session, place)).collect::<Result<_>>()?;
     Ok(Searched {
-        session,
-        places: places.collect::<Result<_>>()?,
         stale_scopes: Freshness::of(session).stale(&opened.scopes),
-        view: View::join(&views),
-        views,
         globs,
-        reader: literature(session),
-        documents: RefCell::default(),
-        texts: RefCell::default(),
-        texts_bytes: Cell::default(),
-        pages: RefCell::default(),
-        histories: Vec::new(),
         above,
         partial,
-        indexed: indexer.added,
-        indexer,
-        opened,
         nothing: nothing.filter(|_| !has_known && files.has_pages()),
+        ..Searched::of(indexer, opened, views, places)
     })
 }
 
@@ -183,39 +169,51 @@ fn views_of(
     Ok(views)
 }
 
-impl Searched<'_> {
-    /// Ranks the passages that match. Returns at least the best `wanted`, in their order, and the number of all.
-    pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<(Vec<Ranked>, usize)> {
-        let find = |word: &str| self.places(word);
-        let is_filtered =
-            self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty());
-        let sorted = if is_filtered { usize::MAX } else { wanted.max(MAX_COMPARED) };
-        let mut best = Best::new(sorted);
-        let tuning = Tuning::default();
-        ranking::rank(&self.view, query, tuning, find, |it| best.add(it))?;
-        let mut total = best.total;
-        let mut ranked = best.into_sorted();
-        if is_filtered {
-            let mut matching = Vec::new();
-            for it in ranked {
-                self.session.world.interrupt.check()?;
-                if self.matches(query, &it)? {
-                    matching.push(it);
-                }
-            }
-            total = matching.len();
-            ranked = matching;
-        } else if !query.phrases.is_empty() {
-            for it in ranked.iter_mut().take(MAX_COMPARED) {
-                if self.has_phrases(query, it)? {
-                    it.score *= PHRASE;
-                }
-            }
-            ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
-        }
-        Ok((ranked, total))
+impl<'a> Searched<'a> {
+    /// Opens documents of the index that need not be mapped, with the texts that they have now.
+    pub(super) fn of_files(
+        indexer: Indexer<'a>,
+        view: View,
+        texts: &'a GivenTexts<'a>,
+    ) -> Result<Searched<'a>> {
+        let (mut opened, _) = pages::open_wanted(indexer.session, None, Work::Committed)?;
+        opened.scopes.clear();
+        let places = vec![Reading::of(indexer.session, None)?];
+        let searched = Searched::of(indexer, opened, vec![Rc::new(view)], places);
+        Ok(Searched { given_texts: Some(texts), ..searched })
     }
 
+    fn of(
+        indexer: Indexer<'a>,
+        opened: Opened,
+        views: Vec<Rc<View>>,
+        places: Vec<Reading>,
+    ) -> Searched<'a> {
+        Searched {
+            session: indexer.session,
+            opened,
+            indexed: indexer.added,
+            reader: literature(indexer.session),
+            indexer,
+            view: View::join(&views),
+            views,
+            globs: None,
+            places,
+            documents: RefCell::default(),
+            given_texts: None,
+            texts: RefCell::default(),
+            texts_bytes: Cell::default(),
+            pages: RefCell::default(),
+            histories: Vec::new(),
+            above: Above::default(),
+            partial: None,
+            stale_scopes: Vec::new(),
+            nothing: None,
+        }
+    }
+}
+
+impl Searched<'_> {
     /// Ranks the passages that define what documents use, the best first; those of the documents themselves are left
     /// out.
     pub(super) fn definitions(&self, documents: &BTreeSet<usize>) -> Result<Vec<Ranked>> {
@@ -310,6 +308,9 @@ impl Searched<'_> {
 
     /// Returns the text of the document of a candidate.
     pub(super) fn text(&self, candidate: &Candidate) -> Result<Rc<str>> {
+        if let Some(text_of) = self.given_texts {
+            return text_of(candidate.id);
+        }
         let known = self.above.text(candidate.id);
         if let Some(text) = known.or_else(|| self.texts.borrow().get(&candidate.id).cloned()) {
             return Ok(text);
@@ -364,26 +365,5 @@ impl Searched<'_> {
         };
         self.documents.borrow_mut().insert(id, Rc::clone(&document));
         Ok(document)
-    }
-
-    pub(super) fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
-        let candidate = self.candidate(ranked)?;
-        let path = &candidate.document.document.path;
-        let is_wanted = |globs: &Globs| globs.verdict(path) == GlobVerdict::In;
-        if !self.globs.as_ref().is_none_or(is_wanted) {
-            return Ok(false);
-        }
-        Ok(!query.requires_phrases || self.has_phrases(query, ranked)?)
-    }
-
-    fn has_phrases(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
-        if query.phrases.is_empty() {
-            return Ok(true);
-        }
-        let candidate = self.candidate(ranked)?;
-        let text = self.text(&candidate)?;
-        let passage = text.get(candidate.passage.range()).unwrap_or_default();
-        let plain = query::plain(passage);
-        Ok(query.phrases.iter().all(|phrase| plain.contains(phrase.as_str())))
     }
 }

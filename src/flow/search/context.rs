@@ -91,7 +91,7 @@ pub struct ContextPart {
     pub end_line: Option<usize>,
     /// The page of the document on which it begins, from 1; null if it has no pages.
     pub page: Option<usize>,
-    /// The heading or definition in which it begins; null if there is none above it.
+    /// The heading or definition of its line that matches best, else that in which it begins; null if there is none.
     pub section: Option<String>,
     /// The tokens of its text and of the line above it.
     pub tokens: usize,
@@ -160,6 +160,9 @@ pub struct ContextReport {
     pub building: bool,
     /// Why there is nothing to take it from; null if there is.
     pub nothing: Option<NoPages>,
+    /// The identifier that the question consists of, if no searched file has it: the parts are only similar. It is not
+    /// looked for in a plan.
+    pub absent: Option<String>,
     /// The plan, if it was made for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskContext>,
@@ -214,7 +217,7 @@ fn context_once(
         About::Paths(paths) => packing.pack_paths(paths)?,
         About::All => packing.pack_all()?,
     }
-    let Fitted { text, parts, next, left_out, needed } = packing.fitted()?;
+    let Fitted { text, parts, next, left_out, needed, absent } = packing.fitted()?;
     Ok(ContextReport {
         used_tokens: Tokenizer::default().count(&text),
         text,
@@ -230,6 +233,7 @@ fn context_once(
         partial: searched.partial.is_some(),
         building: searched.partial == Some(Partial::Building),
         nothing: searched.nothing,
+        absent,
         task: None,
     })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::known_documents::JoinedChunks;
 use crate::git::Oid;
-use crate::model::{Code, RepoPath, Result};
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::search;
@@ -135,6 +135,11 @@ impl StoredDocument {
             [it.start, it.end, it.first_line, it.length, tokens]
         };
         StoredDocument { document, passages: passages.iter().map(stored).collect() }
+    }
+
+    /// Returns it as the index stores it.
+    pub(super) fn as_json(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).or_code(Code::Io, || "cannot write a document of the index")
     }
 
     /// Returns a passage.

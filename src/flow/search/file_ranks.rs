@@ -1,29 +1,26 @@
-//! Files that are not mapped, as those of a plan, ranked for a question by the words that the index has of them. A file is
-//! read only if the index does not have it with this content.
+//! The files of a plan, and the scopes that it has, ranked for a question as those of a search are: by their words, and by
+//! the history. A file is read only if the index does not have it with this content.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
+use super::candidates::Searched;
+use super::documents::{Document, StoredDocument};
 use super::indexing::{
-    self, IndexKept, Indexer, MAX_ATTEMPTS, digest, keeps_changing, unusable_index,
+    self, IndexKept, Indexer, MAX_ATTEMPTS, digest, keeps_changing, literature, unusable_index,
 };
+use super::partly::Wanted;
+use super::question_ranks::Added;
+use super::{SearchedFiles, SearchedOrigin, candidates};
+use crate::git::Oid;
 use crate::model::{RepoPath, Result};
-use crate::search;
-use crate::search::postings::{Segment, WordBytes};
+use crate::search::postings::{IndexedPassage, Segment};
 use crate::search::query::{Query, Syntax};
 use crate::search::ranked::Ranked;
-use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
 use crate::store::Session;
-use crate::store::cache::database::Unusable;
 use crate::store::cache::search_index::{IndexKey, NewSegment};
-
-/// A file with its content.
-pub(in crate::flow) struct NamedContent<'f> {
-    /// Its path, which is searched as well.
-    pub(in crate::flow) path: &'f RepoPath,
-    /// The id of its content.
-    pub(in crate::flow) hash: &'f str,
-}
 
 /// How well the passages of files match.
 #[derive(Debug)]
@@ -37,30 +34,31 @@ pub(in crate::flow) struct FileRanks {
 /// Ranks the passages of files. `text` returns the text of a file by its number; where it returns `None`, so does this.
 pub(in crate::flow) fn rank<'t>(
     session: &Session,
-    files: &[NamedContent<'_>],
+    files: &[Document],
     question: &str,
-    text: impl Fn(usize) -> Result<Option<&'t str>>,
+    text: impl Fn(usize) -> Result<Option<&'t Rc<str>>>,
 ) -> Result<Option<FileRanks>> {
     indexing::again_if_unusable(session, |kept| {
         let mut indexer = match kept {
             IndexKept::OnDisk => Indexer::open(session)?,
             IndexKept::InMemory => Indexer::in_memory(session)?,
         };
-        let Some(view) = view_of(session, &mut indexer, files, &text)? else {
+        let Some(view) = view_of(&mut indexer, files, &text)? else {
             return Ok(None);
         };
-        let query = Query::parse(question, Syntax::Data);
-        let find = |word: &str| {
-            let places = indexer.index.places(word).map_err(unusable_index)?;
-            let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
-            Ok(bytes.collect())
+        let passages = view.documents().map(|it| it.passages as usize).collect();
+        let numbers: HashMap<u32, usize> = view.documents().map(|it| it.id).zip(0..).collect();
+        let has_changed = Cell::new(false);
+        let text_of = |id: u32| {
+            let found = numbers.get(&id).map(|number| text(*number)).transpose()?.flatten();
+            has_changed.set(has_changed.get() || found.is_none());
+            Ok(found.map_or_else(|| "".into(), Rc::clone))
         };
-        let mut ranked = Vec::new();
-        ranking::rank(&view, &query, Tuning::default(), find, |it| ranked.push(it))?;
-        Ok(Some(FileRanks {
-            relevance: relevance(&view, &ranked),
-            passages: view.documents().map(|it| it.passages as usize).collect(),
-        }))
+        let query = Query::parse(question, Syntax::Data);
+        let searched = Searched::of_files(indexer, view, &text_of)?.with_history_of_head()?;
+        let ranked = searched.rank_with_history(&query, Added::Told)?;
+        let relevance = relevance(&searched.view, &ranked);
+        Ok((!has_changed.get()).then_some(FileRanks { passages, relevance }))
     })
 }
 
@@ -81,74 +79,92 @@ pub(in crate::flow) fn relevance(view: &View, ranked: &[Ranked]) -> BTreeMap<(us
 /// Returns the view of files; those that the index does not have are read and added first. `None` if one of them has no
 /// text any more.
 fn view_of<'t>(
-    session: &Session,
     indexer: &mut Indexer<'_>,
-    files: &[NamedContent<'_>],
-    text: &impl Fn(usize) -> Result<Option<&'t str>>,
+    files: &[Document],
+    text: &impl Fn(usize) -> Result<Option<&'t Rc<str>>>,
 ) -> Result<Option<View>> {
-    let own_key = |file: &NamedContent<'_>| {
-        let state = format!("{} file {} ", search::VERSION, file.hash);
-        digest(&[state.as_bytes(), file.path.as_bytes()])
-    };
-    let keys: Vec<IndexKey> = files.iter().map(own_key).collect();
+    let session = indexer.session;
+    let reader = literature(session);
+    let keys: Vec<IndexKey> = files.iter().map(|file| file.key(&reader)).collect::<Result<_>>()?;
     let view_key = digest(&[b"files ", keys.as_flattened()]);
     if let Some(view) = indexer.find_view(view_key)? {
         return Ok(Some(view));
     }
     for _ in 0..MAX_ATTEMPTS {
-        let mut view = View::default();
-        let mut missing = Vec::new();
-        for (number, key) in keys.iter().enumerate() {
-            match indexer.index.find(*key).map_err(unusable_index)? {
-                Some((id, bytes)) => {
-                    let lengths = unpacked(&bytes);
-                    let damaged = || unusable_index(Unusable::because("it is damaged"));
-                    view.push(id, lengths.ok_or_else(damaged)?.into_iter());
-                }
-                None => missing.push(number),
+        let (mut view, mut missing) = (View::default(), Vec::new());
+        for (number, (key, file)) in keys.iter().zip(files).enumerate() {
+            match indexer.find(*key)? {
+                Some((id, stored)) => view.push(id, stored.lengths()),
+                None => missing.push((number, *key, file)),
             }
         }
         if missing.is_empty() {
             indexer.put_view(view_key, &view)?;
             return Ok(Some(view));
         }
-        let mut texts = Vec::new();
-        for number in missing {
+        let (mut segment, mut documents) = (Segment::default(), Vec::new());
+        for (number, key, file) in missing {
             session.world.interrupt.check()?;
             let Some(text) = text(number)? else {
                 return Ok(None);
             };
-            texts.extend(files.get(number).map(|file| (file, text)));
+            let passages = segment.add(&file.path.to_string(), text);
+            documents.push((key, StoredDocument::new(file.clone(), &passages, text).as_json()?));
         }
-        let segment = segment_of(texts.into_iter(), own_key);
+        let segment = NewSegment { documents, words: segment.into_words() };
         indexer.index.add(&segment).map_err(unusable_index)?;
     }
     Err(keeps_changing())
 }
 
-/// Returns files as one segment.
-fn segment_of<'t>(
-    files: impl Iterator<Item = (&'t NamedContent<'t>, &'t str)>,
-    key: impl Fn(&NamedContent<'_>) -> IndexKey,
-) -> NewSegment {
-    let mut segment = Segment::default();
-    let mut documents = Vec::new();
-    for (file, text) in files {
-        let passages = segment.add(&file.path.to_string(), text);
-        let lengths: Vec<u32> = passages.iter().map(|it| it.length).collect();
-        documents.push((key(file), packed(&lengths)));
-    }
-    NewSegment { documents, words: segment.into_words() }
+/// A passage that matches.
+pub(in crate::flow) struct ScopeMatch {
+    /// The file.
+    pub(in crate::flow) path: RepoPath,
+    /// Its content.
+    pub(in crate::flow) blob: Oid,
+    /// Its text.
+    pub(in crate::flow) text: Rc<str>,
+    /// The number of the passage, and that of all passages of the file.
+    pub(in crate::flow) number: (usize, usize),
+    /// The passage.
+    pub(in crate::flow) passage: IndexedPassage,
+    /// Its score, divided by that of the best passage of the scope.
+    pub(in crate::flow) relevance: f64,
 }
 
-/// Returns the lengths of the passages of a document in bytes.
-fn packed(lengths: &[u32]) -> Vec<u8> {
-    lengths.iter().flat_map(|it| it.to_le_bytes()).collect()
-}
-
-/// Reads them; `None` for damaged bytes.
-fn unpacked(bytes: &[u8]) -> Option<Vec<u32>> {
-    let (lengths, rest) = bytes.as_chunks();
-    let lengths = lengths.iter().map(|it| u32::from_le_bytes(*it));
-    rest.is_empty().then(|| lengths.collect())
+/// Finds the passages that match, the best first, at most `most`.
+pub(in crate::flow) fn of_scope(
+    session: &Session,
+    scope: &str,
+    question: &str,
+    most: usize,
+) -> Result<Vec<ScopeMatch>> {
+    let files = SearchedFiles {
+        scope: Some(scope.to_owned()),
+        origin: SearchedOrigin::Pages,
+        ..SearchedFiles::default()
+    };
+    indexing::again_if_unusable(session, |kept| {
+        let query = Query::parse(question, Syntax::Data);
+        let wanted = Wanted::Question(&query);
+        let searched = candidates::open(session, &files, kept, wanted)?.with_histories()?;
+        let ranked = searched.rank_with_history(&query, Added::Told)?;
+        let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
+        let mut found = Vec::new();
+        for it in ranked.iter().take(most) {
+            session.world.interrupt.check()?;
+            let candidate = searched.candidate(it)?;
+            let document = &candidate.document.document;
+            found.push(ScopeMatch {
+                path: document.path.clone(),
+                blob: document.blob,
+                text: searched.text(&candidate)?,
+                number: (it.passage, searched.passage_count(it.document)),
+                passage: candidate.passage,
+                relevance: f64::from(it.score) / best.max(f64::MIN_POSITIVE),
+            });
+        }
+        Ok(found)
+    })
 }

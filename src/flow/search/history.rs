@@ -28,8 +28,8 @@ use crate::store::cache::search_index::{IndexKey, NewSegment};
 /// The number of newest commits whose messages are indexed.
 const COMMITS: usize = 6_000;
 
-/// The number of commits after one whose list is known that are added to that list; after more, all are listed again.
-const MAX_NEWER: usize = 64;
+/// The number of commits after those of a known list that are added to it; after more, all are listed again.
+const MAX_NEWER: usize = 500;
 
 /// A commit that touched more files says nothing of each.
 const MAX_FILES: usize = 100;
@@ -160,19 +160,64 @@ fn key_of_history(tip: Oid) -> IndexKey {
     key_of(&format!("history {tip}"))
 }
 
-/// Lists the commits before a state, and that state itself, the newest first. Those before the nearest commit whose list is
-/// known are in its view: while commits have one parent, the list of one is that commit and the list of its parent.
+/// Lists the commits before a state, and that state itself, the newest first, without merges. Where the list of a commit
+/// is known, the rest is in its view, in which those that are listed do not count.
 fn listed(indexer: &Indexer<'_>, place: &Reading, tip: Oid) -> Result<(Vec<Oid>, Option<View>)> {
-    let (mut newer, mut next) = (Vec::new(), Some(tip));
-    while let Some(commit) = next.filter(|_| newer.len() <= MAX_NEWER) {
-        if let Some(view) = indexer.find_view(key_of_history(commit))? {
-            return Ok((newer, Some(view)));
+    let mut listing = Listing { next: BTreeSet::from([tip]), ..Listing::default() };
+    place.objects.each_commit(tip, COMMITS, |commit, parents| {
+        if listing.ends_before(indexer, commit)? {
+            return Ok(false);
         }
-        newer.push(commit);
-        next = place.objects.only_parent(commit);
+        listing.add(indexer, commit, parents)?;
+        Ok(listing.commits.len() < COMMITS)
+    })?;
+    Ok((listing.commits, listing.known.filter(|_| listing.has_ended)))
+}
+
+/// A list of commits while it is made. Of the commits that are next, the walk takes the newest.
+#[derive(Default)]
+struct Listing {
+    commits: Vec<Oid>,
+    next: BTreeSet<Oid>,
+    /// Those that were next once.
+    seen: BTreeSet<Oid>,
+    /// The list of the first commit for which one is known.
+    known: Option<View>,
+    /// The commits that are next, or were, and are before that one.
+    before_known: BTreeSet<Oid>,
+    has_ended: bool,
+}
+
+impl Listing {
+    /// Returns `true` if the rest is known: all that is next is a commit whose list is known, or one before that.
+    fn ends_before(&mut self, indexer: &Indexer<'_>, commit: Oid) -> Result<bool> {
+        if self.commits.len() > MAX_NEWER || self.next.len() > 1 {
+            return Ok(false);
+        }
+        self.has_ended = self.before_known.contains(&commit);
+        if self.known.is_none() {
+            self.known = indexer.find_view(key_of_history(commit))?;
+            self.has_ended = self.known.is_some();
+        }
+        Ok(self.has_ended)
     }
-    let all = place.objects.recent_commits(tip, COMMITS, u64::MAX)?;
-    Ok((all.iter().map(|it| it.id).collect(), None))
+
+    fn add(&mut self, indexer: &Indexer<'_>, commit: Oid, parents: &[Oid]) -> Result<()> {
+        if parents.len() <= 1 {
+            self.commits.push(commit);
+        }
+        if self.known.is_none() && self.commits.len() <= MAX_NEWER {
+            self.known = indexer.find_view(key_of_history(commit))?;
+            self.before_known.extend(self.known.as_ref().map(|_| commit));
+        }
+        if self.before_known.contains(&commit) {
+            self.before_known.extend(parents);
+        }
+        self.next.remove(&commit);
+        self.seen.insert(commit);
+        self.next.extend(parents.iter().filter(|it| !self.seen.contains(it)));
+        Ok(())
+    }
 }
 
 /// Returns where a word of messages occurs.

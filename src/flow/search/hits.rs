@@ -171,7 +171,7 @@ fn best_line(query: &Query, body: &str) -> usize {
 }
 
 /// Does the same; `None` if no line has a word of the query.
-fn matching_line(query: &Query, body: &str) -> Option<usize> {
+pub(super) fn matching_line(query: &Query, body: &str) -> Option<usize> {
     let score = |line: &str| {
         let words = words::of(line);
         let has = |word: &str| words.iter().any(|it| it == word);

@@ -271,7 +271,7 @@ impl<'a> Indexer<'a> {
     }
 
     /// Finds a document by its key.
-    fn find(&self, key: IndexKey) -> Result<Option<(u32, StoredDocument)>> {
+    pub(super) fn find(&self, key: IndexKey) -> Result<Option<(u32, StoredDocument)>> {
         let found = self.index.find(key).map_err(unusable_index)?;
         found.map(|(id, bytes)| Ok((id, stored(&bytes)?))).transpose()
     }

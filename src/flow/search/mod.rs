@@ -14,11 +14,12 @@ mod history;
 mod hits;
 mod indexing;
 pub(super) mod known_documents;
+mod named;
 pub(in crate::flow) mod packer;
 mod packing;
 mod partly;
-mod raising;
-pub(in crate::flow) mod scope_matches;
+mod parts;
+mod question_ranks;
 mod section_names;
 mod segments;
 mod uncommitted_files;
@@ -163,6 +164,13 @@ pub struct SearchReport {
     pub building: bool,
     /// Why there is nothing to search; null if there is.
     pub nothing: Option<NoPages>,
+    /// The identifier that the query consists of, if no searched file has it: the hits are only similar.
+    pub absent: Option<String>,
+}
+
+/// Says that no searched file has an identifier.
+pub fn absence(name: &str) -> String {
+    format!("'{name}' occurs in no searched file")
 }
 
 /// Maps files that have changed: those of HEAD, or of the working tree.
@@ -197,6 +205,7 @@ fn search_once(
     let best = ranked.iter().take(request.limit);
     let hits: Vec<Hit> =
         best.map(|it| searched.hit(&query, &searched.candidate(it)?)).collect::<Result<_>>()?;
+    let absent = searched.absent_name(&request.query)?;
     Ok(SearchReport {
         query: request.query.clone(),
         count: hits.len(),
@@ -208,5 +217,6 @@ fn search_once(
         partial: searched.partial.is_some(),
         building: searched.partial == Some(Partial::Building),
         nothing: searched.nothing,
+        absent,
     })
 }

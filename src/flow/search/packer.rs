@@ -223,6 +223,11 @@ impl<F: PackedFiles> Packer<F> {
         self.chosen.keys().map(|(file, _)| *file).collect()
     }
 
+    /// Returns the maximum number of tokens.
+    pub(in crate::flow) fn budget(&self) -> usize {
+        self.budget
+    }
+
     /// Returns the tokens of the chosen passages, about.
     pub(in crate::flow) fn used(&self) -> usize {
         self.used
@@ -243,7 +248,9 @@ impl<F: PackedFiles> Packer<F> {
         for (place, chosen) in &self.chosen {
             match runs.last_mut() {
                 Some(((file, first), run))
-                    if (*file, *first + run.len()) == *place && !begins(chosen) =>
+                    if (*file, *first + run.len()) == *place
+                        && run.last().is_some_and(|it| it.passage.end == chosen.passage.start)
+                        && !begins(chosen) =>
                 {
                     run.push(chosen);
                 }

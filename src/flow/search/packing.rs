@@ -1,15 +1,19 @@
 //! The context of a question, of files, or of everything: which passages are wanted, and its text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, NextFile, PartOrigin};
-use super::packer::{Chosen, HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
+use super::named::Definition;
+use super::packer::{HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
+use super::parts::{Asked, written};
+use super::question_ranks::Added;
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::pages::PageId;
 use crate::search::licence;
-use crate::search::passages::PAGE_BREAK;
+use crate::search::postings::IndexedPassage;
 use crate::search::query::{Query, Syntax};
 use crate::search::ranked::Ranked;
 use crate::text::headed::headed;
@@ -37,23 +41,32 @@ pub(super) struct Fitted {
     pub(super) left_out: usize,
     /// The smallest budget, about, for one of them, if none fits.
     pub(super) needed: Option<usize>,
+    /// The identifier that the question consists of, if no file has it.
+    pub(super) absent: Option<String>,
 }
 
 /// The files that are searched, and what of them is not printed.
 struct SearchedPassages<'a, 's> {
     searched: &'a Searched<'s>,
     resident: BTreeSet<PageId>,
+    /// Of the passages of this definition, only it.
+    only: Option<Definition>,
 }
 
 impl PackedFiles for SearchedPassages<'_, '_> {
     fn offer(&mut self, wanted: &Wanted, _room: usize) -> Result<Offer> {
         self.searched.session.world.interrupt.check()?;
         let (document, passage) = wanted.place;
-        let ranked = Ranked { document, passage, score: 0.0 };
-        let mut candidate = self.searched.candidate(&ranked)?;
+        let mut candidate = self.searched.candidate(&ranked_at(wanted.place))?;
         let text = self.searched.text(&candidate)?;
         if wanted.from != PartOrigin::Requested && !leave_out_licence(&mut candidate, &text) {
             return Ok(Offer::Nothing);
+        }
+        if let Some(definition) = &self.only
+            && document == definition.document
+            && definition.passages.contains(&passage)
+        {
+            leave_out_others(&mut candidate.passage, &text, &definition.range);
         }
         let start = candidate.passage.range().start;
         if !self.resident.is_empty() {
@@ -77,6 +90,8 @@ pub(super) struct Packing<'a, 's> {
     budget: usize,
     /// The question, and all passages that match it, the best first.
     ranked: Option<(Query, Vec<Ranked>)>,
+    /// The identifier that it consists of, if no file has it.
+    absent: Option<String>,
     /// Whether a passage of whole files did not fit.
     is_full: bool,
 }
@@ -88,24 +103,68 @@ impl<'a, 's> Packing<'a, 's> {
         budget: usize,
         resident: BTreeSet<PageId>,
     ) -> Packing<'a, 's> {
-        let files = SearchedPassages { searched, resident };
+        let files = SearchedPassages { searched, resident, only: None };
         let packer = Packer::new(files, budget);
-        Packing { searched, packer, budget, ranked: None, is_full: false }
+        Packing { searched, packer, budget, ranked: None, absent: None, is_full: false }
     }
 
     /// Chooses the passages that a question is about, and their surroundings. Part of the budget stays free for the names
     /// of further files.
     pub(super) fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
-        let (ranked, _) = self.searched.rank(&query, usize::MAX)?;
-        let ranked = self.searched.raised(&query, ranked)?;
+        let ranked = self.searched.rank_with_history(&query, Added::Related)?;
+        self.keep_free_for_next();
+        let all = || ranked.iter().map(|it| wanted(it, PartOrigin::Match));
+        self.packer.fill(all())?;
+        if let Some(definition) = self.searched.definition(question, &ranked)?
+            && self.begin_with(definition, &ranked)?
+        {
+            self.packer.fill(all())?;
+        }
+        self.absent = self.searched.absent_name(question)?;
+        self.ranked = Some((query, ranked));
+        Ok(())
+    }
+
+    fn keep_free_for_next(&mut self) {
         if self.budget >= MIN_BUDGET_OF_NEXT {
             self.packer.keep_free(self.budget * NEXT_SHARE / 100);
         }
-        let from = PartOrigin::Match;
-        self.packer.fill(ranked.iter().map(|it| wanted(it, from)))?;
-        self.ranked = Some((query, ranked));
-        Ok(())
+    }
+
+    /// Begins the choice again with a definition that it has cut, if all of it fits; returns `true` if it did.
+    fn begin_with(&mut self, definition: Definition, ranked: &[Ranked]) -> Result<bool> {
+        let document = definition.document;
+        let mut places = definition.passages.clone().map(|passage| (document, passage));
+        if places.all(|(_, passage)| self.packer.has(document, Some(passage))) {
+            return Ok(false);
+        }
+        let candidate =
+            self.searched.candidate(&ranked_at((document, definition.passages.start)))?;
+        let text = self.searched.text(&candidate)?;
+        let body = text.get(definition.range.clone()).unwrap_or_default();
+        let room = self.packer.budget().saturating_sub(HEADING_TOKENS);
+        if Tokenizer::default().count(body) > room {
+            return Ok(false);
+        }
+        let passages = definition.passages.clone();
+        let resident = std::mem::take(&mut self.packer.files.resident);
+        let files = SearchedPassages { searched: self.searched, resident, only: Some(definition) };
+        self.packer = Packer::new(files, self.budget);
+        self.keep_free_for_next();
+        let scores: BTreeMap<usize, f32> = ranked
+            .iter()
+            .filter(|it| it.document == document)
+            .map(|it| (it.passage, it.score))
+            .collect();
+        for passage in passages {
+            let (score, from) = match scores.get(&passage) {
+                Some(score) => (f64::from(*score), PartOrigin::Match),
+                None => (0.0, PartOrigin::Surroundings),
+            };
+            self.packer.add(&Wanted { place: (document, passage), score, from })?;
+        }
+        Ok(true)
     }
 
     /// Chooses all passages.
@@ -186,13 +245,20 @@ impl<'a, 's> Packing<'a, 's> {
     /// Writes the text, with the names of further files in what the passages leave of the budget.
     pub(super) fn fitted(mut self) -> Result<Fitted> {
         let searched = self.searched;
-        let (text, parts) = self.packer.fitted(self.budget, |packer| written(searched, packer))?;
+        let asked = Asked {
+            query: self.ranked.as_ref().map(|(query, _)| query),
+            absent: self.absent.as_deref(),
+            budget: self.budget,
+        };
+        let (text, parts) =
+            self.packer.fitted(self.budget, |packer| written(searched, &asked, packer))?;
         let mut fitted = Fitted {
             text,
             needed: self.packer.needed.filter(|_| parts.is_empty()),
             parts,
             next: Vec::new(),
             left_out: self.packer.left_out,
+            absent: self.absent.take(),
         };
         if let Some((query, ranked)) = self.ranked.take() {
             self.name_next(&query, &ranked, &mut fitted)?;
@@ -230,70 +296,23 @@ impl<'a, 's> Packing<'a, 's> {
     }
 }
 
+fn ranked_at((document, passage): Place) -> Ranked {
+    Ranked { document, passage, score: 0.0 }
+}
+
 fn wanted(ranked: &Ranked, from: PartOrigin) -> Wanted {
     let place = (ranked.document, ranked.passage);
     Wanted { place, score: f64::from(ranked.score), from }
 }
 
-fn written(
-    searched: &Searched<'_>,
-    packer: &Packer<SearchedPassages<'_, '_>>,
-) -> Result<(String, Vec<ContextPart>)> {
-    let (mut text, mut parts) = (String::new(), Vec::new());
-    // A page of a document has a part of its own.
-    for (place, run) in packer.runs(|it| it.body().starts_with(PAGE_BREAK)) {
-        if let Some(part) = part(searched, place, &run)? {
-            let written = headed(&source(&part), &body(&run));
-            parts.push(ContextPart { tokens: Tokenizer::default().count(&written), ..part });
-            text.push_str(&written);
-        }
-    }
-    Ok((text, parts))
-}
-
-/// Describes consecutive passages of a document.
-fn part(searched: &Searched<'_>, place: Place, run: &[&Chosen]) -> Result<Option<ContextPart>> {
-    let (Some(first), Some(last)) = (run.first(), run.last()) else {
-        return Ok(None);
-    };
-    let (document, passage) = place;
-    let found = searched.candidate(&Ranked { document, passage, score: 0.0 })?;
-    let candidate = Candidate { passage: first.passage, ..found };
-    let range = first.passage.range().start..last.passage.range().end;
-    let body = first.text.get(range.clone()).unwrap_or_default();
-    let place = searched.place(&candidate, &first.text, range.start)?;
-    let last_line = body.lines().count().saturating_sub(1);
-    let scores = run.iter().filter_map(|it| it.score);
-    Ok(Some(ContextPart {
-        path: candidate.document.document.path.clone(),
-        scope_id: searched.scope_of(&candidate),
-        page_id: searched.page_with(&candidate, &first.text, range.start)?,
-        start_line: place.line,
-        end_line: place.line.map(|line| line + last_line),
-        page: place.page,
-        section: place.section,
-        start: range.start,
-        end: range.end,
-        tokens: 0,
-        score: scores.max_by(f64::total_cmp),
-        uncommitted: searched.above.is_uncommitted(candidate.id),
-        from: run.iter().map(|it| it.from).min().unwrap_or(first.from),
-        fragment_id: None,
-        tier: None,
-    }))
-}
-
-/// Returns the source of a part, as the line above it has it.
-fn source(part: &ContextPart) -> String {
-    let ContextPart { path, page, .. } = part;
-    let place = match (part.start_line.zip(part.end_line), page) {
-        (Some((first, last)), _) => format!(":{first}-{last}"),
-        (None, Some(page)) => format!(", page {page}"),
-        (None, None) => String::new(),
-    };
-    let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
-    let state = if part.uncommitted { " (uncommitted)" } else { "" };
-    format!("{path}{place}{section}{state}")
+/// Leaves out what of a passage is not within a range of the text.
+fn leave_out_others(passage: &mut IndexedPassage, text: &str, range: &Range<usize>) {
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let start = passage.range().start.max(range.start);
+    let before = text.get(passage.range().start..start).unwrap_or_default();
+    passage.first_line += small(before.matches('\n').count());
+    passage.start = small(start);
+    passage.end = passage.end.min(small(range.end));
 }
 
 /// Leaves the licence at the beginning of a text out of a passage. Returns `false` if nothing is left of it.
@@ -308,8 +327,4 @@ fn leave_out_licence(candidate: &mut Candidate, text: &str) -> bool {
     passage.start = u32::try_from(end).unwrap_or(u32::MAX);
     passage.first_line += u32::try_from(lines).unwrap_or(u32::MAX);
     passage.start < passage.end || end == 0
-}
-
-fn body(run: &[&Chosen]) -> String {
-    run.iter().map(|it| it.body().trim_start_matches(PAGE_BREAK)).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::documents::{Document, StoredDocument};
 use crate::flow::map::mapping::Reading;
 use crate::model::progress::FileMeter;
-use crate::model::{Code, Result, ResultExt as _, World};
+use crate::model::{Code, Result, World};
 use crate::search::postings::Segment;
 use crate::source::literature::{Library, Literature};
 use crate::store::cache::search_index::{IndexKey, NewSegment};
@@ -92,9 +92,7 @@ impl Indexing<'_> {
         };
         let passages = making.segment.add(&document.path.to_string(), &text);
         let indexed = StoredDocument::new(document.clone(), &passages, &text);
-        let json = serde_json::to_vec(&indexed)
-            .or_code(Code::Io, || "cannot write a document of the index")?;
-        making.documents.push((document.key(self.reader)?, json));
+        making.documents.push((document.key(self.reader)?, indexed.as_json()?));
         making.bytes += text.len();
         self.meter.count();
         Ok(true)

@@ -54,12 +54,27 @@ impl Objects {
         Ok(found)
     }
 
-    /// Returns the parent of a commit that has exactly one; `None` as well for a commit that is not here.
-    pub fn only_parent(&self, commit: Oid) -> Option<Oid> {
-        let found = self.gix().find_commit(commit.0).ok()?;
-        let mut parents = found.parent_ids();
-        let first = parents.next()?.detach().into();
-        parents.next().is_none().then_some(first)
+    /// Passes the commits that can be reached to `each` with their parents, in the order of `recent_commits`, until it
+    /// returns `false`. The walk is as long as one that looks for `most` commits.
+    pub fn each_commit(
+        &self,
+        tip: Oid,
+        most: usize,
+        mut each: impl FnMut(Oid, &[Oid]) -> Result<bool>,
+    ) -> Result<()> {
+        let cannot = || format!("cannot walk the history of commit {tip}");
+        let repo = self.gix();
+        let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+        let walk =
+            repo.rev_walk([tip.0]).sorting(sorting).all().or_code(Code::ObjectMissing, cannot)?;
+        for info in walk.take(most.saturating_mul(WALKED)) {
+            let info = info.or_code(Code::ObjectMissing, cannot)?;
+            let parents: Vec<Oid> = info.parent_ids.iter().map(|it| (*it).into()).collect();
+            if !each(info.id.into(), &parents)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the message of a commit; bytes that are not text in its encoding are replaced.

@@ -285,11 +285,16 @@ fn small_files_are_printed_and_identical_ones_once() {
     }
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "files"]);
-    for args in [&["--plan", "default"][..], &["a long guide, one bee", "--plan", "default"]] {
+    // Of two with one content the first is printed, or the one that changed with the best file.
+    let question = "a long guide, one bee";
+    for (args, wanted) in [
+        (&["--plan", "default"][..], ["a.txt", "copies/one.md", "dir/b.txt"]),
+        (&[question, "--plan", "default"], ["copies/one.md", "dir/b.txt", "small.txt"]),
+    ] {
         let told = context(&sandbox, args);
         let mut shown = paths(&told);
         shown.dedup();
-        assert_eq!(shown, ["a.txt", "copies/one.md", "dir/b.txt"], "{args:?}");
+        assert_eq!(shown, wanted, "{args:?}");
         assert_eq!(told["left_out"], 0, "{told:#}");
     }
     let tokens = context(&sandbox, &["--plan", "default"])["parts"][0]["tokens"].clone();
@@ -312,4 +317,22 @@ fn a_plan_has_the_surroundings_of_what_matches() {
         assert!(has("zebra") && has("two") && has("four"), "{text}");
         assert!(told["count"] == 1 && !has("five"), "{text}");
     }
+}
+
+#[test]
+fn a_plan_finds_what_a_commit_names_as_a_question_does() {
+    let sandbox = repository();
+    sandbox.write("src/late.rs", "pub fn wait() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "Stop the zebra at noon"]);
+    for args in [&["zebra at noon"][..], &["--plan", "default", "zebra at noon"]] {
+        let told = context(&sandbox, args);
+        assert_eq!(paths(&told), ["src/late.rs"], "{told}");
+    }
+    // A phrase raises what has it: of passages that have its words, the only one that fits.
+    let filler = "Other lines follow here.\n".repeat(20);
+    sandbox.write("first.md", format!("wait at noon, and noon at wait\n{filler}"));
+    sandbox.write("other.md", format!("noon, then wait at\n{filler}"));
+    let args = ["--plan", "default", "\"then wait at\" noon", "--budget", "250"];
+    assert_eq!(paths(&context(&sandbox, &args)), ["other.md", "src/late.rs"]);
 }

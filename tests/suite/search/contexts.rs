@@ -260,3 +260,82 @@ fn a_licence_is_no_part_of_an_answer() {
     let whole = context(&sandbox, &["--", "src/a.rs"]);
     assert!(whole["text"].as_str().unwrap().contains("SPDX"), "{whole}");
 }
+
+/// A repository with a long function among shorter ones, and uses of it elsewhere.
+fn with_a_long_function() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let small = |number| format!("fn step_{number}() {{\n    trim_name();\n}}\n\n");
+    let steps: String = (0..40).map(small).collect();
+    let lines = (0..50).map(|it| format!("    let part_{it} = trim({it});\n"));
+    let body = lines.collect::<Vec<_>>().concat();
+    let long = format!("/// Reads.\npub fn read_name() {{\n{body}}}\n\n");
+    sandbox.write("src/long.rs", format!("{steps}{long}{steps}"));
+    let calls = (0..30).map(|it| format!("    read_name(); read_name({it});\n"));
+    let uses = calls.collect::<Vec<_>>().concat();
+    sandbox.write("src/uses.rs", format!("fn main() {{\n{uses}}}\n"));
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "files"]);
+    sandbox
+}
+
+#[test]
+fn a_named_definition_is_whole_where_it_fits() {
+    let sandbox = with_a_long_function();
+    for (question, budget, is_whole) in
+        [("read_name", 900, true), ("where is read_name()", 1_000, true), ("read_name", 400, false)]
+    {
+        let told = context(&sandbox, &[question, "--budget", &budget.to_string()]);
+        let text = told["text"].as_str().unwrap();
+        let has = text.contains("pub fn read_name() {") && text.contains("let part_49 ");
+        assert_eq!(has, is_whole, "{question} {budget}: {text}");
+        assert!(told["used_tokens"].as_u64().unwrap() <= budget);
+        for part in told["parts"].as_array().unwrap() {
+            let at = |name: &str| usize::try_from(part[name].as_u64().unwrap()).unwrap();
+            let file = sandbox.read(part["path"].as_str().unwrap());
+            let shown = &file[at("start")..at("end")];
+            assert!(text.contains(shown), "{part}");
+            assert_eq!(file[..at("start")].lines().count() + 1, at("start_line"));
+            assert_eq!(at("end_line") + 1 - at("start_line"), shown.lines().count());
+        }
+    }
+}
+
+#[test]
+fn a_part_is_named_by_the_definition_that_matches() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.rs", "fn one() {}\n\nfn two() {\n    zebra();\n}\n\nfn three() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "files"]);
+    let told = context(&sandbox, &["zebra"]);
+    assert_eq!(told["parts"][0]["section"], "fn two()");
+    assert!(told["text"].as_str().unwrap().starts_with("==> a.rs:1-7 (fn two()) <==\n"));
+}
+
+#[test]
+fn a_name_that_does_not_occur_is_told() {
+    let sandbox = mapped();
+    let note = "'merge_bases_of' occurs in no searched file";
+    let said = sandbox.colony(&["context", "merge_bases_of"]);
+    assert!(said.starts_with(&format!("{note}; the nearest matches follow\n==> ")), "{said}");
+    let told = context(&sandbox, &["merge_bases_of"]);
+    assert_eq!(told["absent"], "merge_bases_of");
+    let tokens = Tokenizer::default().count(told["text"].as_str().unwrap());
+    assert_eq!(told["used_tokens"], tokens);
+    let said = sandbox.colony(&["search", "merge_bases_of"]);
+    assert!(said.contains(&format!("{note}; the nearest matches follow\n")), "{said}");
+    assert_eq!(sandbox.json(&["search", "merge_bases_of"])["absent"], "merge_bases_of");
+    // Nothing is similar.
+    let run = sandbox.run(&["search", "zebra_at_noon"]);
+    assert_eq!(
+        (run.code, run.stdout),
+        (1, "'zebra_at_noon' occurs in no searched file\n".to_owned())
+    );
+    let run = sandbox.run(&["context", "zebra_at_noon"]);
+    assert!(run.stdout.is_empty() && run.stderr.contains("'zebra_at_noon' occurs in no"));
+    // A part of a longer name, a name in another style, and words are not looked for.
+    sandbox.write("src/more.rs", "fn all_merge_bases_of_two() {}\n");
+    map(&sandbox);
+    for question in ["merge_bases_of", "mergeBase", "merge zebra_at_noon", "merged"] {
+        assert_eq!(context(&sandbox, &[question])["absent"], Value::Null, "{question}");
+    }
+}

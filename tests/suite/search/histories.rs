@@ -113,6 +113,37 @@ fn a_longer_history_is_known_as_if_it_were_new() {
 }
 
 #[test]
+fn a_merged_history_is_known_as_if_it_were_new() {
+    let sandbox = told();
+    let ask = || context(&sandbox, "lazy envelopes of part seven", "1500")["text"].clone();
+    let commit = |step: usize, date: u32| {
+        sandbox.write(&format!("src/part{}.rs", step % 4), format!("fn new_{step}() {{}}\n"));
+        let message = format!("Decode part {step} of envelopes lazily");
+        let date = format!("{date}-01-01T00:00:00Z");
+        let mut commit = sandbox.process("git");
+        commit.env("GIT_COMMITTER_DATE", &date).args(["commit", "-qam", &message]);
+        assert!(commit.status().unwrap().success());
+    };
+    for (round, dates) in
+        [[2026; 4], [2030, 2031, 2032, 2033], [2036, 2034, 2020, 2035]].into_iter().enumerate()
+    {
+        let branch = format!("side-{round}");
+        sandbox.git(&["switch", "-qc", &branch]);
+        commit(4 * round, dates[0]);
+        commit(4 * round + 1, dates[2]);
+        sandbox.git(&["switch", "-q", "main"]);
+        commit(4 * round + 2, dates[1]);
+        commit(4 * round + 3, dates[3]);
+        // One of the parents is known, but not the commit that both begin at.
+        ask();
+        sandbox.git(&["merge", "-q", "--no-edit", "-X", "ours", &branch]);
+        let known = ask();
+        fs::remove_file(sandbox.path(".git/colony/cache/search-1.db")).unwrap();
+        assert_eq!(ask(), known, "round {round}");
+    }
+}
+
+#[test]
 fn a_damaged_history_stops_no_answer() {
     let sandbox = told();
     sandbox.colony(&["map"]);
