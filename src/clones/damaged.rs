@@ -115,7 +115,7 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     let readers = folders(&root.shared_clones()).into_iter();
     damaged.extend(readers.filter_map(|path| DamagedClone::look(path, None)));
     damaged.retain(|clone| match (hub, clone.hub.as_deref()) {
-        (Some(hub), None) if clone.has_lost_git_dir => clone.has_work_in(hub),
+        (Some(hub), None) if clone.agent.is_some() => clone.has_work_in(hub),
         (None, _) | (_, None) => true,
         (hub, of) => of == hub,
     });

@@ -11,8 +11,9 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
 /// The files that are read to open a repository, and the maximum size of each.
-const FILES: [(&str, u64); 8] = [
+const FILES: [(&str, u64); 9] = [
     ("HEAD", 1 << 16),
+    ("index", 1 << 33),
     ("commondir", 1 << 16),
     ("config", 1 << 24),
     ("config.worktree", 1 << 24),

@@ -143,7 +143,13 @@ impl Membership {
             return Ok(None);
         };
         let newer = |_| format!("'{}' was written by a newer git-colony", path.display());
-        record_format::parse(&bytes, FORMAT, newer, broken).map(Some)
+        let found: Membership = record_format::parse(&bytes, FORMAT, newer, broken)?;
+        // An agent writes the record of its clone, and ids become names of files.
+        let is_id = found.id.len() == 16 && found.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Err(Error::new(Code::RepositoryBroken, broken()).detail("id", &found.id));
+        }
+        Ok(Some(found))
     }
 
     /// Writes the record below a common git directory.

@@ -130,7 +130,7 @@ impl Session {
             return Ok(());
         };
         // Who keeps or deletes it stands elsewhere.
-        if is_removed(self.repo.workdir()) && !self.repo.is_foreign() {
+        if is_removed(self.repo.common_dir()) && !self.repo.is_foreign() {
             return Err(was_removed(member));
         }
         refuse_reader(member)

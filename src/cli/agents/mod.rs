@@ -369,8 +369,8 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
 
 fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(restore.dry_run))?;
-    let request =
-        agent_restore::Request { name: restore.name, other: restore.other, at: restore.at };
+    let other = restore.other.filter(|other| *other != restore.name);
+    let request = agent_restore::Request { name: restore.name, other, at: restore.at };
     let report = agent_restore::restore(&session, &request)?;
     let agent = &report.agent;
     let way_back = format!("git colony agents remove {agent}");

@@ -40,7 +40,7 @@ pub fn publish(session: &Session) -> Result<usize> {
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
     // A user's checkout needs no hub: it may have been removed with its last clone.
     let needs_none = member.role == Role::Desk && !member.hub.is_dir();
-    if member.role == Role::Reader || needs_none || is_removed(repo.workdir()) {
+    if member.role == Role::Reader || needs_none || is_removed(repo.common_dir()) {
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;

@@ -137,7 +137,7 @@ impl KeptClone {
     pub fn keep(&self, world: &World, repo: &Repo) -> Result<()> {
         keep_beside(world, repo, &self.member, &self.kept)?;
         let broken = if self.lets_go { Broken::LeaveOut } else { Broken::Refuse };
-        log_transfer::keep_operations(world, repo, &self.member.hub, broken)?;
+        log_transfer::keep_operations(world, repo, &self.member, broken)?;
         let clone = RemovedClone {
             clone: self.member.id.clone(),
             agent: self.member.agent.clone(),
@@ -213,16 +213,20 @@ impl KeptClone {
         Ok(self)
     }
 
-    /// Deletes the clone, all of which is kept. The files that operations moved aside belong to the user: they are moved
-    /// into the hub first.
-    pub fn delete(self, world: &World, root: &SharedRoot) -> Result<()> {
+    /// Deletes the clone, all of which is kept, as far as that is allowed; returns the rest of it. The files that operations
+    /// moved aside belong to the user: they are moved into the hub first.
+    pub fn delete(self, world: &World, root: &SharedRoot) -> Result<Option<PathBuf>> {
         log_transfer::move_kept_files(&self.folder.join(".git"))?;
         let rubbish = self.folder.with_extension("");
         atomic::rename(&self.folder, &rubbish)?;
-        world.reach("clone-is-rubbish")?;
-        atomic::remove_folder(&rubbish)?;
         remove_empty_folders(root, &self.folders(root).join("x"));
-        Ok(())
+        world.reach("clone-is-rubbish")?;
+        Ok(atomic::remove_folder(&rubbish).is_err().then_some(rubbish))
+    }
+
+    /// Returns what its deletion frees, in bytes, where its record may lie.
+    pub fn measured_size(&self) -> u64 {
+        size_of(&self.folder)
     }
 
     /// Returns `true` from its end on, where it is kept for that many days.
@@ -292,9 +296,17 @@ impl KeptClone {
             Some(agent) => root.clones_of(agent),
             None => root.shared_clones(),
         };
+        let is_agent = clone.member.role == Role::Agent;
+        let scope = clone.place.file_name().and_then(|name| name.to_str());
+        let kept = clone.kept.strip_prefix(&whose(&clone.member.published_below()));
+        let stamp = kept.and_then(|kept| kept.strip_suffix('/'));
         let is_own = clone.place.parent() == Some(above.as_path())
+            && scope.is_some_and(|scope| key::decode(scope).is_some())
+            && is_agent == clone.member.agent.is_some()
+            && clone.member.role != Role::Desk
             && clone.member.hub.parent() == Some(root.hubs().as_path())
-            && clone.kept.starts_with(&whose(&clone.member.published_below()))
+            && stamp.is_some_and(|stamp| !stamp.is_empty() && !stamp.contains('/'))
+            && time::parse_rfc3339(&clone.removed_at).is_some()
             && (clone.is_in_trash() || clone.folder.parent() == Some(&clone.folders(root)));
         is_own.then_some(clone)
     }
@@ -324,9 +336,10 @@ pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
     let of = |folder: PathBuf| {
         let git_dir = folder.join(".git");
         let member = Membership::read(&membership::path_in(&git_dir)).ok().flatten();
-        member.map(|member| member.hub).or_else(|| hub_of(&git_dir))
+        // It borrows from the one, and keeps its work in the other, whatever its record says.
+        [member.map(|member| member.hub), hub_of(&git_dir)]
     };
-    folders(root).into_iter().filter_map(of).collect()
+    folders(root).into_iter().flat_map(of).flatten().collect()
 }
 
 /// Lists the folders of files that operations moved aside, in removed clones of a hub.
@@ -341,14 +354,15 @@ pub(super) fn is_one(folder: &Path) -> bool {
 }
 
 /// Moves files that another process has written at the path of a removed clone, by that path, beside the removed clones; returns where
-/// it is now. A folder with a git directory of its own stays.
+/// it is now. A clone stays.
 pub fn move_late_aside(world: &World, root: &SharedRoot, place: &Path) -> Result<Option<PathBuf>> {
     let clones = place.parent().unwrap_or(Path::new("/"));
     let agent = clones.parent().filter(|agent| agent.parent() == Some(root.agents().as_path()));
     let Some(agent) = agent.filter(|_| place.symlink_metadata().is_ok()) else {
         return Ok(None);
     };
-    if place.join(".git").symlink_metadata().is_ok() {
+    // A clone has its record, however damaged it is.
+    if membership::path_in(&place.join(".git")).symlink_metadata().is_ok() {
         return Ok(None);
     }
     let name = format!("{}{LATE}", time::compact(&world.now()));

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::clones::hub::Hub;
 use crate::clones::hub::publish::{copy_objects, large_objects_of};
 use crate::git::lfs::lfs_objects::LfsObjects;
-use crate::git::{RefChange, Repo, durable};
+use crate::git::{RefChange, RefName, Repo, durable};
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::places::Places;
 use crate::store::files::{atomic, moved_aside};
@@ -33,15 +33,23 @@ pub(in crate::clones) enum Broken {
 pub(in crate::clones) fn keep_operations(
     world: &World,
     repo: &Repo,
-    hub: &Path,
+    member: &Membership,
     broken: Broken,
 ) -> Result<()> {
-    let hub = Hub::open(hub)?;
+    let hub = Hub::open(&member.hub)?;
     let mut changes = Vec::new();
     let mut log = repo.refs_below(ref_names::OPERATIONS)?;
     log.extend(repo.refs_below(ref_names::AUTOMATIC)?);
     for found in log {
         let old = hub.store.find_ref(&found.name)?;
+        if old.is_some_and(|old| old != found.id) && !is_of_agent(&hub, &found.name, member) {
+            let message = format!("the hub has another '{}', of another clone", found.name);
+            if broken == Broken::LeaveOut {
+                (world.narrate)(&format!("warning: {message}"));
+                continue;
+            }
+            return Err(Error::new(Code::RepositoryBroken, message).unchanged());
+        }
         if old != Some(found.id) {
             changes.push(RefChange { name: found.name, old, new: Some(found.id) });
         }
@@ -56,6 +64,19 @@ pub(in crate::clones) fn keep_operations(
         done => done?,
     }
     hub.move_refs(world, &changes)
+}
+
+/// Returns `true` if the hub knows an operation or automatic checkpoint as one of this agent: an agent may give its own
+/// the names of others.
+fn is_of_agent(hub: &Hub, name: &RefName, member: &Membership) -> bool {
+    let name = name.to_string();
+    let rest = [ref_names::OPERATIONS, ref_names::AUTOMATIC].iter().find_map(|below| {
+        let (key, _) = name.strip_prefix(below)?.split_once('/')?;
+        Some(key.to_owned())
+    });
+    let kept = Places::kept_in(hub.store.path());
+    let note = rest.and_then(|key| RemovedNote::read(&kept.join(key)));
+    note.is_some_and(|note| note.clone.agent == member.agent)
 }
 
 fn is_of_objects(error: &Error) -> bool {
@@ -86,6 +107,10 @@ fn leave_out_broken(
 /// Records in each worktree's folder of kept files whose it was, before the folder is moved into the hub.
 pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
+    if kept.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        let message = format!("'{}' is a link in place of a folder", kept.display());
+        return Err(Error::new(Code::RepositoryBroken, message));
+    }
     let main = Places::find(repo)?.map(|places| places.key);
     let operations = repo.refs_below(ref_names::OPERATIONS)?;
     let in_refs = operations.iter().filter_map(|found| ref_names::parse_operation(&found.name));

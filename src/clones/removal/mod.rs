@@ -79,7 +79,8 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
             hub.delete_refs_below(world, &below)?;
         }
     }
-    empty(&root.trash())
+    empty(world, &root.trash());
+    Ok(())
 }
 
 /// Removes a hub that no clone borrows from.
@@ -91,13 +92,18 @@ pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let is_wanted =
         || found::are_of(root, hub) || kept_clone::hubs(root).iter().any(|used| used == hub);
     move_away(world, hub, is_wanted, &away)?;
-    empty(&trash)
+    empty(world, &trash);
+    Ok(())
 }
 
 /// Deletes everything that was renamed into the trash, also by processes that died before they could, except clones that
-/// are still to be kept once more.
-fn empty(trash: &Path) -> Result<()> {
+/// are still to be kept once more. What may not be deleted, as files of root, stops no command.
+fn empty(world: &World, trash: &Path) {
     let entries = std::fs::read_dir(trash).into_iter().flatten().flatten();
-    let rubbish = entries.map(|entry| entry.path()).filter(|path| !kept_clone::is_one(path));
-    rubbish.into_iter().try_for_each(|path| atomic::remove_folder(&path))
+    for path in entries.map(|entry| entry.path()).filter(|path| !kept_clone::is_one(path)) {
+        if let Err(error) = atomic::remove_folder(&path) {
+            let (shown, why) = (path.display(), error.message());
+            (world.narrate)(&format!("warning: '{shown}' cannot be deleted: {why}"));
+        }
+    }
 }

@@ -54,6 +54,10 @@ impl RemovedNote {
             return Ok(());
         }
         atomic::make_directory(worktree)?;
+        if worktree.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            let message = format!("'{}' is a link in place of a folder", worktree.display());
+            return Err(Error::new(Code::RepositoryBroken, message));
+        }
         let json = serde_json::to_vec_pretty(self).map_err(|e| {
             Error::new(Code::Io, "cannot record the owner of the kept files").caused_by(e)
         })?;

@@ -22,7 +22,7 @@ use crate::clones::hub::Hub;
 use crate::clones::new_clone::build_files::{How, copy_path};
 use crate::git::durable;
 use crate::git::refs::FoundRef;
-use crate::git::{RefChange, Repo};
+use crate::git::{RefChange, RefName, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, World};
@@ -160,11 +160,28 @@ pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Re
     atomic::remove_folder(&places.kept)
 }
 
-/// Deletes the log in the hub of a clone that is no longer removed, and the notes that it was.
-pub fn take_back(world: &World, hub: &Hub, repo: &Repo) -> Result<()> {
+/// Deletes the log in the hub of a clone that is no longer removed, and the notes that it was. The logs of other agents
+/// stay, whatever the clone claims.
+pub fn take_back(
+    world: &World,
+    root: &SharedRoot,
+    hub: &Hub,
+    agent: &str,
+    repo: &Repo,
+) -> Result<()> {
+    let others: Vec<_> = list(root, hub.store.path())
+        .into_iter()
+        .filter(|log| log.clone.agent.as_deref() != Some(agent))
+        .flat_map(|log| log.worktrees)
+        .map(|places| places.key)
+        .collect();
+    let is_of_others = |name: &RefName| {
+        let name = name.to_string();
+        others.iter().any(|key| name.split('/').any(|part| part == key.as_str()))
+    };
     let mut gone = Vec::new();
     for below in [ref_names::OPERATIONS, ref_names::AUTOMATIC] {
-        for own in repo.refs_below(below)? {
+        for own in repo.refs_below(below)?.into_iter().filter(|own| !is_of_others(&own.name)) {
             if hub.store.find_ref(&own.name)? == Some(own.id) {
                 gone.push(RefChange { name: own.name, old: Some(own.id), new: None });
             }

@@ -1,6 +1,6 @@
 //! Removes an agent's clone: its work is kept in the hub, and its folder for some days.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,8 @@ use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
-use crate::git::{ObjectWrites, Oid, RefName, Repo};
+use crate::git::worktree::other_worktrees::WorktreeSort;
+use crate::git::{ObjectWrites, Oid, RefName, Repo, plain_file};
 use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::files::mount_points;
 use crate::store::files::shared_root::SharedRoot;
@@ -85,7 +86,7 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
     let hub = locate::place_of(session, &root)?;
     if !options.dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
-        let keeping = Keeping::of(&session.settings);
+        let keeping = Keeping::as_said(&session.settings);
         kept_clones::sweep(&session.world, &root, Some((&hub, keeping)), false);
     }
     let clone = find(session, name)?;
@@ -199,9 +200,8 @@ fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
 }
 
 /// Refuses a clone with other worktrees, which a rename would cut off from it.
-fn refuse_worktrees(clone: &FoundClone, repo: &Repo) -> Result<()> {
-    let mut others = repo.other_worktrees().into_iter().map(|other| other.root);
-    let Some(other) = others.find(|other| other.exists()) else {
+fn refuse_worktrees(world: &World, clone: &FoundClone) -> Result<()> {
+    let Some(other) = other_worktree(world, &clone.path) else {
         return Ok(());
     };
     let shown = other.display().to_string();
@@ -212,9 +212,28 @@ fn refuse_worktrees(clone: &FoundClone, repo: &Repo) -> Result<()> {
         .hint(format!("git -C {} worktree remove {word}", text::shell_word(&clone))))
 }
 
+/// Finds another worktree of a clone: one that leads back to it, or that is locked since it is not always there.
+pub(super) fn other_worktree(world: &World, clone: &Path) -> Option<PathBuf> {
+    let repo = Repo::open_foreign(world, clone, ObjectWrites::InMemory).ok()?;
+    let other = repo.other_worktrees().into_iter().find(|other| match other.sort {
+        WorktreeSort::GoneAndLocked => true,
+        WorktreeSort::Main | WorktreeSort::Gone => false,
+        WorktreeSort::Linked => leads_to(&other.root, clone),
+    });
+    other.map(|other| other.root)
+}
+
+/// Returns `true` if a worktree is one of a clone: the agent may have named any folder as one.
+fn leads_to(worktree: &Path, clone: &Path) -> bool {
+    let text = plain_file::read_text(worktree.join(".git")).unwrap_or_default();
+    text.strip_prefix("gitdir: ")
+        .and_then(|path| worktree.join(path.trim_end()).canonicalize().ok())
+        .is_some_and(|git_dir| git_dir.starts_with(clone))
+}
+
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
     let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
-    refuse_worktrees(clone, &inside.repo)?;
+    refuse_worktrees(world, clone)?;
     let filters = FailingFilter::if_forced(force);
     let scan = filters.look(&mut inside, |it| it.repo.scan(&it.world))?;
     let unsaved = crate::flow::reports::status::unsaved(&scan);
@@ -251,7 +270,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
 }
 
 /// Lists the repositories of submodules, and of theirs, that may have work of their own.
-fn own_repositories(world: &World, repo: &Repo, present: &[RepoPath]) -> Vec<PathBuf> {
+pub(super) fn own_repositories(world: &World, repo: &Repo, present: &[RepoPath]) -> Vec<PathBuf> {
     let (mut found, mut known) = (Vec::new(), Vec::new());
     for path in present {
         let folder = path.under(repo.workdir());

@@ -89,34 +89,21 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let lost = lost_folder(session, &root, request)?;
     session.refuse_reader()?;
     let around_files = lost.is_some() && request.other.is_none();
-    if !around_files {
-        refuse(session, request)?;
-    }
+    (!around_files).then(|| refuse(session, request)).transpose()?;
     if session.is_dry() {
         let hub = Hub::open(&locate::place_of(session, &root)?)?;
         let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
-        let report = plan.report(&root, &hub)?;
-        return match plan.kept_folder(&root, &hub).filter(|_| request.other.is_none()) {
-            Some(kept) => agent_return::bring_back(session, &hub, &kept, report),
-            None => Ok(report),
-        };
+        let whole = from_folder(session, &hub, request, &plan)?;
+        return whole.map_or_else(|| plan.report(&root, &hub), Ok);
     }
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
-    let mut plan = Plan::make(&root, &hub, request, lost.as_ref())?;
-    match plan.kept_folder(&root, &hub) {
-        Some(kept) if request.other.is_none() => {
-            let report = plan.report(&root, &hub)?;
-            return agent_return::bring_back(session, &hub, &kept, report);
-        }
-        Some(kept) => {
-            let _turn = removal_lock::take_turn(world, &kept.member)?;
-            kept_clones::keep_again(world, &kept)?;
-            plan = Plan::make(&root, &hub, request, lost.as_ref())?;
-        }
-        None if !around_files => agent_return::move_late_aside(session, &plan.place(&root))?,
-        None => {}
+    let known = Plan::make(&root, &hub, request, lost.as_ref())?;
+    if let Some(report) = from_folder(session, &hub, request, &known)? {
+        return Ok(report);
     }
+    // The hub has more by now where a folder is kept.
+    let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
     let url = locate::origin_of(session)?.map(|url| url.in_full());
     let here = || session.repo.common_dir().display().to_string();
     let wanted = WantedClone {
@@ -209,6 +196,47 @@ fn lost_folder(
     damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
     let path = damaged.first().and_then(|clone| clone.path.canonicalize().ok());
     Ok(path.and_then(|path| AgentPlace::find(&path)))
+}
+
+/// Brings the folder of the removed clone back while it is kept; for an agent of another name, stores in the hub what was
+/// written into it since. `None` if a new clone is to be made.
+fn from_folder(
+    session: &Session,
+    hub: &Hub,
+    request: &Request,
+    plan: &Plan<'_>,
+) -> Result<Option<RestoredAgent>> {
+    let world = &session.world;
+    let root = SharedRoot::of(world)?;
+    let Some(kept) = plan.kept_folder(&root, hub) else {
+        let removed = root.removed_of(&request.name);
+        let of_agent = |path: &PathBuf| path.starts_with(&removed) && path.join(".git").exists();
+        for folder in kept_clone::others(&root).into_iter().filter(of_agent) {
+            let shown = folder.display();
+            (world.narrate)(&format!("warning: the record in '{shown}' cannot be read; it stays"));
+        }
+        if !plan.has_files && !session.is_dry() {
+            agent_return::move_late_aside(session, &plan.place(&root))?;
+        }
+        return Ok(None);
+    };
+    if request.other.is_none() {
+        let report = plan.report(&root, hub)?;
+        return agent_return::bring_back(session, hub, &kept, report).map(Some);
+    }
+    if !session.is_dry() {
+        let _turn = removal_lock::take_turn(world, &kept.member)?;
+        let lost = kept_clones::keep_again(world, &kept)?;
+        lost.map_or(Ok(()), |why| Err(not_all_kept(&request.name, &why)))?;
+    }
+    Ok(None)
+}
+
+/// Makes the error for a folder of which another clone would not have everything.
+fn not_all_kept(name: &str, why: &str) -> Error {
+    Error::new(Code::CloneInUse, format!("another clone would not have all of it: {why}"))
+        .unchanged()
+        .hint(format!("{}   # brings its folder back", removed_work::command(name)))
 }
 
 fn refuse(session: &Session, request: &Request) -> Result<()> {

@@ -39,7 +39,8 @@ pub(super) fn bring_back(
     world.reach("clone-in-place")?;
     let inside = session_at(world, &clone.place)?;
     publish::publish(&inside)?;
-    removed_log::take_back(world, hub, &inside.repo)?;
+    let agent = clone.member.agent.as_deref().unwrap_or_default();
+    removed_log::take_back(world, &SharedRoot::of(world)?, hub, agent, &inside.repo)?;
     let unsaved = status::unsaved(&inside.repo.scan(&inside.world)?);
     report.files = Some(unsaved);
     report.had_uncommitted = unsaved > 0;

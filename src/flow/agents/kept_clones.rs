@@ -19,6 +19,8 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 use crate::store::settings::Settings;
 
+use super::agent_removal;
+
 /// A removed clone whose folder is kept.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct KeptFolder {
@@ -56,8 +58,8 @@ impl LeftBehind {
 /// How long removed clones are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Keeping {
-    /// The number of days.
-    pub days: u64,
+    /// The number of days; `None` is what was said at the removal.
+    pub days: Option<u64>,
     /// The size of all of them in bytes; beyond it the oldest are deleted earlier.
     pub size: u64,
 }
@@ -65,7 +67,12 @@ pub struct Keeping {
 impl Keeping {
     /// Returns what the settings of a repository say.
     pub fn of(settings: &Settings) -> Keeping {
-        Keeping { days: settings.keep_removed_days, size: settings.keep_removed_size }
+        Keeping { days: Some(settings.keep_removed_days), size: settings.keep_removed_size }
+    }
+
+    /// Does the same for a command that was not asked to delete anything: the days are those that were said.
+    pub fn as_said(settings: &Settings) -> Keeping {
+        Keeping { days: None, ..Keeping::of(settings) }
     }
 }
 
@@ -88,12 +95,20 @@ pub fn sweep(
     here: Option<(&Path, Keeping)>,
     dry_run: bool,
 ) -> Swept {
-    let (now, mut swept, mut total) = (world.now(), Swept::default(), 0);
+    let (now, mut swept, mut total) = (world.now(), Swept::default(), 0_u64);
+    let clones = kept_clone::list(root, None);
+    // An agent may have written the size of its own: before others are deleted for it, all are measured.
+    let told = |hub: &Path| {
+        let own = clones.iter().filter(|clone| clone.member.hub == hub);
+        own.fold(0_u64, |sum, clone| sum.saturating_add(clone.size))
+    };
+    let is_large = here.is_some_and(|(hub, keeping)| told(hub) > keeping.size);
     // The newest first: those that make the sum too large are older.
-    for clone in kept_clone::list(root, None).into_iter().rev() {
+    for clone in clones.into_iter().rev() {
         let own = here.filter(|(hub, _)| clone.member.hub == *hub);
-        total += own.map_or(0, |_| clone.size);
-        let days = own.map_or(clone.keep_days, |(_, keeping)| keeping.days);
+        let size = if is_large { clone.measured_size() } else { clone.size };
+        total = own.map_or(total, |_| size.saturating_add(total));
+        let days = own.and_then(|(_, keeping)| keeping.days).unwrap_or(clone.keep_days);
         let is_too_much = own.is_some_and(|(_, keeping)| total > keeping.size);
         let folder = KeptFolder::of(&clone, days);
         if !is_too_much && !clone.is_over(&now, days) {
@@ -174,12 +189,20 @@ fn attempt(world: &World, root: &SharedRoot, clone: KeptClone) -> Result<Option<
         return Ok(Some(LeftBehind { path: clone.out_of_trash(root)?.folder, ..left }));
     }
     world.reach("clone-kept-again")?;
-    clone.delete(world, root).map(|()| None)
+    let rest = clone.delete(world, root)?;
+    Ok(rest.map(|path| {
+        let reason = "some of it may not be deleted".to_owned();
+        LeftBehind { path, reason, pid: None }
+    }))
 }
 
 /// Returns why a folder must not be deleted now: a process is in it, or another file system.
 fn in_use(world: &World, clone: &KeptClone) -> Result<Option<LeftBehind>> {
     let left = |reason, pid| LeftBehind { path: clone.folder.clone(), reason, pid };
+    if let Some(other) = agent_removal::other_worktree(world, &clone.folder) {
+        let reason = format!("'{}' is another worktree of it", other.display());
+        return Ok(Some(left(reason, None)));
+    }
     if let Some(mounted) = mount_points::first_in(&clone.folder) {
         let reason = format!("'{}' is another file system", mounted.display());
         return Ok(Some(left(reason, None)));
@@ -203,6 +226,11 @@ pub(in crate::flow) fn keep_again(world: &World, clone: &KeptClone) -> Result<Op
         let kept = filters.look(&mut looking, |it| checkpoint::create(it, &last_state()))?;
         if let Some(lost) = kept.left_out.first().filter(|_| !clone.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
+        }
+        let present = looking.repo.scan(&looking.world)?.submodules;
+        let own = agent_removal::own_repositories(&looking.world, &looking.repo, &present);
+        if let Some(lost) = own.first().filter(|_| !clone.lets_go) {
+            return Ok(Some(format!("'{}' has commits of its own", lost.display())));
         }
         // A state that cannot be compared is kept once more.
         let looked = automatic::create(&looking, "");

@@ -107,7 +107,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let root = SharedRoot::of(world)?;
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
-    let here = (hub.store.path(), kept_clones::Keeping::of(&session.settings));
+    let here = (hub.store.path(), kept_clones::Keeping::as_said(&session.settings));
     kept_clones::sweep(world, &root, Some(here), false);
     agent_return::refuse_running(session, &request.name)?;
     agent_return::move_late_aside(session, &plan.place(&root, request))?;

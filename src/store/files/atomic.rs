@@ -138,15 +138,42 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     /// The child of a dead owner may write there until it finds its folder gone.
     const MAX_ATTEMPTS: usize = 100;
     let mut tries = 0..MAX_ATTEMPTS;
+    let mut is_closed = true;
     loop {
         return match fs::remove_dir_all(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            // As the caches of some package managers, whose folders are read-only.
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && is_closed => {
+                is_closed = false;
+                open_folders(path);
+                continue;
+            }
             Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && tries.next().is_some() => {
                 continue;
             }
             Err(e) => Err(Error::io(format!("cannot remove '{}'", path.display()), e)),
             Ok(()) => Ok(()),
         };
+    }
+}
+
+/// Lets the user change the folders below a path, as far as they are theirs; links are not followed.
+fn open_folders(path: &Path) {
+    const OWN: u32 = 0o700;
+    let mut open = vec![path.to_owned()];
+    while let Some(folder) = open.pop() {
+        let Ok(found) = fs::symlink_metadata(&folder) else {
+            continue;
+        };
+        if !found.is_dir() {
+            continue;
+        }
+        let mode = found.permissions().mode();
+        if mode & OWN != OWN {
+            fs::set_permissions(&folder, PermissionsExt::from_mode(mode | OWN)).ok();
+        }
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        open.extend(entries.map(|entry| entry.path()));
     }
 }
 

@@ -44,9 +44,14 @@ pub fn list(kept: &Path) -> Vec<AsideFile> {
     found
 }
 
-/// Lists the folders of worktrees below the folder of all worktrees.
+/// Lists the folders of worktrees below the folder of all worktrees; an agent may have put a link in place of one.
 pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
-    let names = entries(kept).into_iter();
+    if !is_folder(kept) {
+        return Vec::new();
+    }
+    let mut names = entries(kept);
+    names.retain(|name| is_folder(&kept.join(name)));
+    let names = names.into_iter();
     names
         .filter_map(|name| {
             let key = WorktreeKey::parse(name.to_str()?)?;
@@ -57,8 +62,9 @@ pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
 
 /// Lists the operations that have files in the folder of a worktree.
 pub fn operations(worktree: &Path) -> Vec<OperationId> {
-    let names = entries(worktree).into_iter();
-    names.filter_map(|name| OperationId::parse(name.to_str()?)).collect()
+    let mut names = entries(worktree);
+    names.retain(|name| is_folder(&worktree.join(name)));
+    names.iter().filter_map(|name| OperationId::parse(name.to_str()?)).collect()
 }
 
 /// Returns the size in bytes of an operation's folder.
@@ -71,7 +77,7 @@ pub fn size_of(folder: &Path) -> u64 {
 /// name. It may be interrupted anywhere and repeated.
 pub fn move_all(from: &Path, to: &Path) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot move '{}'", from.display()), e);
-    let is_folder = fs::symlink_metadata(from).is_ok_and(|metadata| metadata.is_dir());
+    let is_folder = is_folder(from);
     for number in 0.. {
         let free = numbered(to, number);
         match move_to_free(from, &free) {
@@ -88,6 +94,11 @@ pub fn move_all(from: &Path, to: &Path) -> Result<()> {
         move_all(&from.join(&name), &to.join(&name))?;
     }
     atomic::remove_empty_folder(from).map(drop)
+}
+
+/// Returns `true` for a folder, and `false` for a link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn numbered(path: &Path, number: usize) -> PathBuf {

@@ -13,9 +13,10 @@ pub fn removal_note(clone: &Path) -> PathBuf {
     clone.join(".git").join("colony").join("removal.json")
 }
 
-/// Returns `true` for a removed clone that is kept: its work is kept with its removal, and its old name belongs to the next
-/// clone.
-pub fn is_removed(clone: &Path) -> bool {
+/// Returns `true` for the git directory of a removed clone that is kept: its work is kept with its removal, and its old
+/// name belongs to the next clone. Its other worktrees are elsewhere.
+pub fn is_removed(common_dir: &Path) -> bool {
+    let clone = common_dir.parent().unwrap_or(common_dir);
     let above = clone.parent().and_then(Path::file_name);
     let is_aside = above.is_some_and(|name| name == REMOVED || name == TRASH);
     is_aside && removal_note(clone).exists()

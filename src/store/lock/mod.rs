@@ -9,7 +9,7 @@ pub mod ref_locks;
 pub mod wait;
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +21,9 @@ use crate::model::{Code, Error, Result, World, text};
 use super::files::atomic;
 use super::files::places::Places;
 use wait::{Wait, WaitLimit};
+
+/// The flag that opens nothing which would make the opener wait.
+const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 const IN_THIS_WORKTREE: &str = "waiting for another git-colony command in this worktree";
 
@@ -103,6 +106,8 @@ impl WorktreeLock {
             .create(true)
             .truncate(false)
             .write(true)
+            // A pipe in its place is an error at once, and no wait for a reader.
+            .custom_flags(NO_WAIT)
             .open(path)
             .and_then(|file| {
                 shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;

@@ -5,6 +5,7 @@ mod checkout_settings;
 mod clone_commands;
 mod file_systems;
 mod half_objects;
+mod hostile_removals;
 mod hub_damage;
 mod hub_faults;
 mod kept_clones;
