@@ -309,6 +309,8 @@ impl Answer for GcReport {
             .kept_folders
             .iter()
             .map(|folder| format!("  {}, removed: its {}", whose(folder), kept_folder(folder)));
+        let at_once = "  to delete them now: COLONY_KEEP_REMOVED_DAYS=0 git colony clones gc";
+        let folders = folders.chain((!self.kept_folders.is_empty()).then(|| at_once.to_owned()));
         let left = self.left.iter().map(|left| format!("  {}", left_behind(left)));
         removed.chain(kept).chain(deleted).chain(folders).chain(left).collect()
     }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
+use crate::blackboard::agent_marks::Marks;
 use crate::design::allowed_paths::path_gate::OthersRules;
 use crate::design::fork::forks::MergeOutcome;
 use crate::design::merge::conflicts::Conflict;
@@ -149,10 +150,21 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let named = |error: Error| error.of_tree(&request.source);
     let mut report = report.map_err(named).map_err(explained)?;
     report.left_out = left_out;
+    say_if_held(&session, &request.source)?;
     if request.stand_in.is_none() {
         report.uncommitted = agent_state::uncommitted_of(&session, &request.source);
     }
     face.answer(&report)
+}
+
+/// Says that the work of an agent is held back, and why: who names it may not know.
+fn say_if_held(session: &Session, source: &str) -> Result<(), Error> {
+    let agent = source.strip_prefix("fork/").unwrap_or(source);
+    if let Some(mark) = Marks::read(&session.repo)?.held.remove(agent) {
+        let why = mark.text.map(|text| format!(": {text}")).unwrap_or_default();
+        (session.world.narrate)(&format!("warning: the work of agent '{agent}' is held back{why}"));
+    }
+    Ok(())
 }
 
 /// Reads '--force'.

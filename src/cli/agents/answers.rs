@@ -60,13 +60,14 @@ impl Answer for RestoredAgent {
             None => String::new(),
         };
         let verb = if self.dry_run { "would work" } else { "works" };
-        let whole = if self.as_it_stood { ", in its folder as it was" } else { "" };
-        format!("agent '{agent}' {verb} again {on}{uncommitted}{whole}")
+        format!("agent '{agent}' {verb} again {on}{uncommitted}")
     }
 
     fn narration(&self) -> Vec<String> {
         let advice = setup_commands::advice(&self.commands, &self.agent);
-        [vec![self.message()], advice].concat()
+        let whole = || "its folder is back as it was, with ignored files".to_owned();
+        let told = self.as_it_stood.then(whole).into_iter().collect();
+        [vec![self.message()], told, advice].concat()
     }
 
     fn outcome(&self) -> Outcome {
@@ -186,8 +187,9 @@ impl Answer for RemovedAgent {
         if let Some(count) = self.unmerged_commits.filter(|count| *count > 0) {
             lines.push(format!("{} not merged; kept", text::count(count, "commit")));
         }
-        if self.unsaved > 0 {
-            let count = text::count(self.unsaved, "uncommitted path");
+        let kept = self.unsaved.saturating_sub(self.left_out.len());
+        if kept > 0 {
+            let count = text::count(kept, "uncommitted path");
             lines.push(format!("{count} kept as a checkpoint beside its branch"));
         }
         let lost = self.left_out.iter();

@@ -38,17 +38,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         busy: args.busy,
         command: args.command,
     };
-    let (mut outcome, mut stopped) = (Outcome::Yes, None);
+    let (mut failed, mut stopped) = (Vec::new(), None);
     agent_run::run(&session, &request, |report| {
         match face.answer(&report) {
             Ok(Outcome::Yes) => {}
-            Ok(Outcome::No) => outcome = Outcome::No,
+            Ok(Outcome::No) => failed.push(report.agent.clone()),
             Err(Stop::Command(error)) => return Err(error),
             Err(stop) => stopped = Some(stop),
         }
         Ok(())
     })?;
-    stopped.map_or(Ok(outcome), Err)
+    if failed.is_empty() {
+        return stopped.map_or(Ok(Outcome::Yes), Err);
+    }
+    // Their output may have scrolled away.
+    (session.world.narrate)(&format!("failed: {}", failed.join(", ")));
+    stopped.map_or(Ok(Outcome::No), Err)
 }
 
 impl Answer for RanReport {
@@ -61,7 +66,7 @@ impl Answer for RanReport {
         match (&self.held_by, self.exit_code) {
             (Some(holder), _) => format!("{agent}: not run, {} works there", holder.to_text()),
             _ if self.dry_run => format!("{agent}: would run {}", self.command),
-            (None, Some(0)) => format!("{agent}: done, {seconds} s"),
+            (None, Some(0)) => format!("{agent}: ok, {seconds} s"),
             (None, Some(code)) => format!("{agent}: exit code {code}, {seconds} s"),
             (None, None) => format!("{agent}: ended by a signal, {seconds} s"),
         }

@@ -1,5 +1,7 @@
 //! The state of the repository (the `RepoState` of the requirements).
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -182,11 +184,11 @@ fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
 
 /// Counts the paths of a clone with uncommitted work.
 pub(in crate::flow) fn unsaved(scan: &Scan) -> usize {
-    let changes = count(scan, &[]);
-    changes.staged.max(changes.changed)
-        + changes.untracked
-        + changes.conflicts
-        + changes.in_submodules
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let others = scan.unstaged.iter().chain(&scan.conflicts).chain(&scan.edited_submodules);
+    // A path may be staged and edited after that.
+    let tracked: BTreeSet<&RepoPath> = staged.chain(others).collect();
+    tracked.len() + scan.untracked.len()
 }
 
 fn is_fresh(repo: &Repo, head: &Head) -> Result<bool> {
@@ -291,7 +293,12 @@ fn in_progress(session: &Session, what: &str) -> String {
         return told;
     };
     match ends.completion {
-        Some(completion) => format!("{told}; '{}' undoes it: {completion}", ends.abort),
+        Some(completion) => {
+            let command = completion.split(" --").next().unwrap_or_default();
+            let abort =
+                ends.abort.strip_prefix(command).map_or(ends.abort.as_str(), str::trim_start);
+            format!("{told}: {completion}, or {abort}")
+        }
         None => format!("{told}: {}", ends.abort),
     }
 }

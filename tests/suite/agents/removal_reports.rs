@@ -97,3 +97,35 @@ fn a_fork_of_an_agent_is_taken_away_with_the_agent() {
     let refused = desk.json(&["forks", "delete", "a16"]);
     assert_eq!(hint_of(&refused), "git colony forks");
 }
+
+#[test]
+fn uncommitted_paths_are_counted_once_and_by_what_is_kept() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    clone.write("staged.txt", "staged\n");
+    clone.git(&["add", "staged.txt"]);
+    clone.write("a.txt", "edited\n");
+    clone.write("new.txt", "new\n");
+    clone.write("id_rsa", "a likely secret\n");
+    let row = desk.json(&["fleet"]);
+    assert!(row.to_string().contains("\"unsaved\":4"), "{row:#}");
+    let refused = desk.json(&["agents", "remove", "ada"]);
+    assert!(hint_of(&refused).ends_with("--force   # it goes with its folder, in the end"));
+    let said = desk.colony(&["agents", "remove", "ada", "--force"]);
+    assert!(said.contains("3 uncommitted paths kept as a checkpoint"), "{said}");
+    assert!(said.contains("in no checkpoint: id_rsa"), "{said}");
+    let swept = desk.colony(&["clones", "gc"]);
+    let now = "to delete them now: COLONY_KEEP_REMOVED_DAYS=0 git colony clones gc\n";
+    assert!(swept.contains(now), "{swept}");
+}
+
+#[test]
+fn a_merge_of_work_that_is_held_back_says_so() {
+    let desk = Sandbox::new();
+    commit(&agent(&desk, "ada"), "ada.txt", "one\n");
+    desk.colony(&["agents", "hold", "ada", "-m", "the build fails"]);
+    let merged = desk.run(&["merge", "ada"]);
+    assert_eq!(merged.code, 0, "{}", merged.stderr);
+    let told = "warning: the work of agent 'ada' is held back: the build fails";
+    assert!(merged.stderr.contains(told), "{}", merged.stderr);
+}

@@ -356,7 +356,7 @@ fn an_open_merge_here_is_shown_with_what_ends_it() {
                 or to undo: git colony merge --abort\n";
     assert!(screen.contains(told), "{screen}");
     let status = desk.colony(&["status"]);
-    let told = "attention: a merge is in progress; 'git colony merge --abort' undoes it: git colony merge --continue\n";
+    let told = "attention: a merge is in progress: git colony merge --continue, or --abort\n";
     assert!(status.contains(told), "{status}");
     let next = desk.json(&["fleet"])["next"].clone();
     let ends =
