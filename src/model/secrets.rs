@@ -175,6 +175,31 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// Returns a text with each byte of its keys and tokens replaced, so that places in it stay.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(found) = find(rest.as_bytes(), Place::WordStart) {
+        let parts = rest.get(..found.start).zip(rest.get(found.clone())).zip(rest.get(found.end..));
+        let Some(((before, secret), after)) = parts else {
+            break;
+        };
+        kept.push_str(before);
+        for character in secret.chars() {
+            match character {
+                '\n' | '\r' => kept.push(character),
+                other => kept.extend(std::iter::repeat_n('*', other.len_utf8())),
+            }
+        }
+        rest = after;
+    }
+    if kept.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
 /// Where a secret may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {

@@ -15,4 +15,4 @@ pub mod view;
 pub mod words;
 
 /// Changes whenever the same text might be indexed differently; part of the key of each document.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;

@@ -340,7 +340,7 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
         .detail("path", report.path.display().to_string())
         .hint(match &report.agent {
             Some(agent) => format!(
-                "git colony agents remove {} --force   # it goes with its folder, in the end",
+                "git colony agents remove {} --force   # it goes with its folder",
                 text::shell_word(agent)
             ),
             None => format!(

@@ -1,5 +1,6 @@
 //! The documents that are searched, with their texts, passages and pages.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -16,6 +17,7 @@ use super::uncommitted_files;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{self, Freshness, Opened};
+use crate::model::secrets::masked;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::{Work, unusable};
 use crate::page::mapping::read_pages;
@@ -62,6 +64,8 @@ pub(super) struct Searched<'a> {
     pub(super) above: Above,
     /// Why only some files are searched, if that is so.
     pub(super) partial: Option<Partial>,
+    /// Whether all uncommitted files are searched.
+    pub(super) has_all_uncommitted: bool,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
@@ -117,6 +121,7 @@ pub(super) fn open<'a>(
     }
     let of_head = uncommitted_files::scopes_of_head(session, &opened)?;
     let uncommitted = uncommitted_files::of_question(session, files, &of_head, partial)?;
+    let has_all_uncommitted = uncommitted.are_all();
     let collecting = match partial {
         Some(_) => partly::collect(session, wanted, globs.as_ref(), &uncommitted.replaced)?,
         None => Collecting::default(),
@@ -136,6 +141,7 @@ pub(super) fn open<'a>(
         globs,
         above,
         partial,
+        has_all_uncommitted,
         nothing: nothing.filter(|_| !has_known && files.has_pages()),
         ..Searched::of(indexer, opened, views, places)
     })
@@ -207,6 +213,7 @@ impl<'a> Searched<'a> {
             histories: Vec::new(),
             above: Above::default(),
             partial: None,
+            has_all_uncommitted: true,
             stale_scopes: Vec::new(),
             nothing: None,
         }
@@ -331,6 +338,15 @@ impl Searched<'_> {
             texts.insert(candidate.id, Rc::clone(&text));
         }
         Ok(text)
+    }
+
+    /// Returns the same as it is shown: without keys and tokens, whose bytes are replaced.
+    pub(super) fn shown_text(&self, candidate: &Candidate) -> Result<Rc<str>> {
+        let text = self.text(candidate)?;
+        Ok(match masked(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => masked.into(),
+        })
     }
 
     /// Returns the pages of the directory of a candidate.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::known_documents::JoinedChunks;
+use crate::design::checkpoint::secrets::is_named_as_secret;
 use crate::git::Oid;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::page::listing::unusable;
@@ -85,6 +86,8 @@ impl Document {
         reader: &Literature<'_>,
     ) -> Result<String> {
         match self.kind {
+            // The name of a file with keys is found, and nothing of its text.
+            DocumentKind::Text(_) if is_named_as_secret(&self.path) => Ok(String::new()),
             DocumentKind::Text(encoding) => {
                 let bytes = library.objects.blob(self.blob)?;
                 Ok(file::decode_as(encoding, &bytes))

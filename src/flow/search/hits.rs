@@ -48,7 +48,7 @@ impl FilePlace {
 impl Searched<'_> {
     /// Describes a candidate.
     pub(super) fn hit(&self, query: &Query, candidate: &Candidate) -> Result<Hit> {
-        let text = self.text(candidate)?;
+        let text = self.shown_text(candidate)?;
         let document = &candidate.document.document;
         let passage = candidate.passage;
         let body = text.get(passage.range()).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Searched<'_> {
     /// Describes a file by its passage that matches best.
     pub(super) fn next_file(&self, query: &Query, ranked: &Ranked) -> Result<NextFile> {
         let candidate = self.candidate(ranked)?;
-        let text = self.text(&candidate)?;
+        let text = self.shown_text(&candidate)?;
         let body = text.get(candidate.passage.range()).unwrap_or_default();
         let path = candidate.document.document.path.clone();
         // A file that only the history leads to has no line that matches.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::time::Duration;
 
 use super::candidates::Searched;
+use crate::git::object::word_matches::MatchLimits;
 use crate::model::Result;
 use crate::search::postings::{NAME_MARK, PATH_MARK, Postings, WordBytes};
 use crate::search::query::{Query, Syntax};
@@ -19,6 +21,15 @@ const MAX_READ: usize = 200;
 /// The longest name that is looked for, in bytes: the index has no longer words.
 const MAX_NAME: usize = 64;
 
+/// The most files in whose lines a name is looked for.
+const MAX_FILES: usize = 20_000;
+
+/// The shortest end of a name with dots that says more than the whole name.
+const MIN_END: usize = 3;
+
+const LIMITS: MatchLimits =
+    MatchLimits { time: Duration::from_secs(2), output_bytes: 1 << 16, lines_of_file: 1 };
+
 /// A definition that a question names.
 pub(super) struct Definition {
     /// Its document, by the position in the view.
@@ -30,7 +41,7 @@ pub(super) struct Definition {
 }
 
 impl Searched<'_> {
-    /// Finds the definition of the name that a question asks for, of several the one that ranks best.
+    /// Finds the definition of the name that a question asks for, of several the longest: the others may only declare it.
     pub(super) fn definition(
         &self,
         question: &str,
@@ -44,13 +55,19 @@ impl Searched<'_> {
         if defining.len() > MAX_DEFINITIONS {
             return Ok(None);
         }
-        let best = ranked.iter().find(|it| defining.contains(&(it.document, it.passage)));
-        let Some(best) = best else {
-            return Ok(None);
-        };
-        let candidate = self.candidate(best)?;
-        let text = self.text(&candidate)?;
-        let Some(range) = extents::definition(&text, candidate.passage.range(), &name) else {
+        let mut longest = None;
+        for it in ranked.iter().filter(|it| defining.contains(&(it.document, it.passage))) {
+            let candidate = self.candidate(it)?;
+            let text = self.text(&candidate)?;
+            let found = extents::definition(&text, candidate.passage.range(), &name);
+            let length = |(_, _, range): &(_, _, Range<usize>)| range.len();
+            if let Some(range) = found
+                && longest.as_ref().is_none_or(|known| length(known) < range.len())
+            {
+                longest = Some((it, candidate, range));
+            }
+        }
+        let Some((best, candidate, range)) = longest else {
             return Ok(None);
         };
         let stored = &candidate.document;
@@ -66,7 +83,8 @@ impl Searched<'_> {
     pub(super) fn absent_name(&self, question: &str) -> Result<Option<String>> {
         let name = identifiers::only(question).filter(|name| name.len() <= MAX_NAME);
         // Without the index nothing is known of other files.
-        let Some(name) = name.filter(|_| self.partial.is_none() && !self.view.is_empty()) else {
+        let is_known = self.partial.is_none() && !self.view.is_empty() && self.has_all_uncommitted;
+        let Some(name) = name.filter(|_| is_known) else {
             return Ok(None);
         };
         let whole = words::of(name).pop().unwrap_or_default();
@@ -92,7 +110,23 @@ impl Searched<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(name.to_owned()))
+        Ok((!self.has_in_lines(name)?).then(|| name.to_owned()))
+    }
+
+    /// Returns `true` if lines of HEAD have a name, or the end of one with dots, whatever words the index makes of them;
+    /// also where there are too many files to read.
+    fn has_in_lines(&self, name: &str) -> Result<bool> {
+        let Some(head) = self.session.repo.head()?.commit() else {
+            return Ok(false);
+        };
+        if self.all_documents().nth(MAX_FILES).is_some() {
+            return Ok(true);
+        }
+        let name = name.to_lowercase();
+        let end = name.rsplit(['.', ':']).next().filter(|end| end.len() >= MIN_END);
+        let words = [end.unwrap_or(&name)];
+        let (repo, world) = (&self.session.repo, &self.session.world);
+        Ok(!repo.files_with_words(world, head, &words, LIMITS)?.is_empty())
     }
 
     /// Returns the searched passages that have a word, each with the position of its document.

@@ -58,7 +58,7 @@ impl PackedFiles for SearchedPassages<'_, '_> {
         self.searched.session.world.interrupt.check()?;
         let (document, passage) = wanted.place;
         let mut candidate = self.searched.candidate(&ranked_at(wanted.place))?;
-        let text = self.searched.text(&candidate)?;
+        let text = self.searched.shown_text(&candidate)?;
         if wanted.from != PartOrigin::Requested && !leave_out_licence(&mut candidate, &text) {
             return Ok(Offer::Nothing);
         }
@@ -141,7 +141,7 @@ impl<'a, 's> Packing<'a, 's> {
         }
         let candidate =
             self.searched.candidate(&ranked_at((document, definition.passages.start)))?;
-        let text = self.searched.text(&candidate)?;
+        let text = self.searched.shown_text(&candidate)?;
         let body = text.get(definition.range.clone()).unwrap_or_default();
         let room = self.packer.budget().saturating_sub(HEADING_TOKENS);
         if Tokenizer::default().count(body) > room {

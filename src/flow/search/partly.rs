@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::above::{Collecting, FileState};
 use super::documents::{Document, DocumentKind};
+use crate::design::checkpoint::secrets::is_named_as_secret;
 use crate::flow::map::map_rows::{self, Request};
 use crate::git::object::word_matches::MatchLimits;
 use crate::git::{Objects, Oid};
@@ -94,7 +95,9 @@ pub(super) fn collect(
     let mut bytes = 0;
     for path in chosen {
         session.world.interrupt.check()?;
-        let Some(&blob) = files.get(&path) else { continue };
+        let Some(&blob) = files.get(&path).filter(|_| !is_named_as_secret(&path)) else {
+            continue;
+        };
         if let Some((encoding, text)) = read_text(&objects, blob) {
             bytes += text.len();
             read.insert(path, (blob, encoding, text));

@@ -102,6 +102,11 @@ pub(super) fn put_above<'v>(
 }
 
 impl UncommittedFiles {
+    /// Returns `true` if none was left out.
+    pub(super) fn are_all(&self) -> bool {
+        self.left_out == 0
+    }
+
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
     fn read(session: &Session, takes: impl Fn(&String) -> bool) -> Result<UncommittedFiles> {
         let mut found = UncommittedFiles::default();

@@ -110,7 +110,7 @@ fn uncommitted_paths_are_counted_once_and_by_what_is_kept() {
     let row = desk.json(&["fleet"]);
     assert!(row.to_string().contains("\"unsaved\":4"), "{row:#}");
     let refused = desk.json(&["agents", "remove", "ada"]);
-    assert!(hint_of(&refused).ends_with("--force   # it goes with its folder, in the end"));
+    assert!(hint_of(&refused).ends_with("--force   # it goes with its folder"));
     let said = desk.colony(&["agents", "remove", "ada", "--force"]);
     assert!(said.contains("3 uncommitted paths kept as a checkpoint"), "{said}");
     assert!(said.contains("in no checkpoint: id_rsa"), "{said}");

@@ -6,6 +6,7 @@ mod histories;
 mod index;
 mod known_documents;
 mod searches;
+mod shown_texts;
 mod uncommitted;
 
 use serde_json::Value;
