@@ -77,8 +77,9 @@ fn a_name_that_git_finds_is_not_called_absent() {
 
 #[test]
 fn of_several_definitions_the_one_with_a_body_is_whole() {
-    let lines: String =
+    let lines: Vec<_> =
         (0..60).map(|n| format!("        let step_{n} = self.step({n});\n")).collect();
+    let lines = lines.concat();
     let body = format!(
         "impl T for X {{\n    fn zebra_thing(&self) {{\n{lines}        // the end\n    }}\n}}\n"
     );
