@@ -195,7 +195,8 @@ fn wait_for_end(session: &Session, is_held: impl Fn() -> bool) -> Result<Option<
 
 /// Returns `true` if caches of this repository can be written, and are wanted by its owner.
 fn can_keep(session: &Session) -> bool {
-    let folder = SearchIndex::place(session);
+    // An index in the user's own folder is made by the question itself, since the map is not kept there.
+    let folder = SearchIndex::own_place(session);
     let there = folder.ancestors().skip(1).find(|it| it.symlink_metadata().is_ok());
     let can_write = |it: &Path| it.is_dir() && rustix::fs::access(it, Access::WRITE_OK).is_ok();
     !session.is_dry() && pages::is_own(session) && there.is_some_and(can_write)

@@ -88,8 +88,13 @@ pub(super) fn again_if_unusable<T>(
         done = work(IndexKept::OnDisk);
     }
     if failed_as(&done, Code::CacheUnusable) {
-        drop(Indexer::recreate(session)?);
-        done = work(IndexKept::OnDisk);
+        done = Indexer::recreate(session).and_then(|_| work(IndexKept::OnDisk));
+    }
+    if failed_as(&done, Code::CacheUnusable) {
+        (session.world.narrate)(
+            "warning: the index cannot be written; it is made for this command only",
+        );
+        done = work(IndexKept::InMemory);
     }
     if failed_as(&done, Code::Locked) {
         (session.world.narrate)(

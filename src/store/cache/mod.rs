@@ -1,5 +1,6 @@
 //! Derived data in files of ours. They may be deleted at any time; who waits for one waits for a living holder only.
 
+pub(super) mod cache_place;
 pub mod database;
 pub mod database_wait;
 pub mod first_commit;

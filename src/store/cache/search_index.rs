@@ -4,12 +4,13 @@
 //! that branches and clones share what they have in common. Words and passages are stored as the search module wrote
 //! them: this module knows where they belong, not what they contain.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::store::session::Session;
 
+use super::cache_place;
 use super::database::{Database, Unusable};
 use super::database_wait::Waiter;
 use super::schema::{Journal, Schema};
@@ -88,11 +89,22 @@ impl SearchIndex {
         SearchIndex::place(session).exists()
     }
 
-    /// Returns the path of the index.
+    /// Returns the path of the index: where it is shared, or in a folder of the user if nothing can be written there.
     pub fn place(session: &Session) -> PathBuf {
+        let (home, name) = SearchIndex::home(session);
+        cache_place::of(&session.world, home, &name)
+    }
+
+    /// Returns the path of the index where it is shared.
+    pub fn own_place(session: &Session) -> PathBuf {
+        let (home, name) = SearchIndex::home(session);
+        home.join(name)
+    }
+
+    fn home(session: &Session) -> (&Path, String) {
         let hub = session.membership.as_ref().map(|member| member.hub.as_path());
-        let file = format!("colony/cache/search-{SCHEMA_VERSION}.db");
-        hub.unwrap_or_else(|| session.repo.common_dir()).join(file)
+        let home = hub.unwrap_or_else(|| session.repo.common_dir());
+        (home, format!("colony/cache/search-{SCHEMA_VERSION}.db"))
     }
 
     /// Opens an index for this run only.

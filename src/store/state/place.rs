@@ -1,7 +1,9 @@
-//! Where the state is: in the hub, or in the repository where there is none.
+//! Where the state is: in the hub, or in the repository where there is none; in a folder of the user where that is on a
+//! network or cannot be written.
 
 use std::path::{Path, PathBuf};
 
+use crate::store::cache::cache_place::may_write;
 use crate::store::membership::Membership;
 use crate::store::session::Session;
 
@@ -27,7 +29,8 @@ pub fn folder(session: &Session) -> PathBuf {
 /// Returns the folder for a membership that was read later.
 pub(super) fn folder_of(session: &Session, membership: Option<&Membership>) -> PathBuf {
     let home = home_of(session, membership);
-    let of_user = is_on_network(&home).then(|| session.world.state_folder());
+    let is_elsewhere = is_on_network(&home) || !may_write(&home.join("colony/state"));
+    let of_user = is_elsewhere.then(|| session.world.state_folder());
     choose(&home, of_user.flatten())
 }
 

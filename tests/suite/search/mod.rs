@@ -5,6 +5,7 @@ mod first_questions;
 mod histories;
 mod index;
 mod known_documents;
+mod read_only;
 mod searches;
 mod shown_texts;
 mod uncommitted;
