@@ -29,7 +29,9 @@ pub fn folder(session: &Session) -> PathBuf {
 /// Returns the folder for a membership that was read later.
 pub(super) fn folder_of(session: &Session, membership: Option<&Membership>) -> PathBuf {
     let home = home_of(session, membership);
-    let is_elsewhere = is_on_network(&home) || !may_write(&home.join("colony/state"));
+    let own = home.join("colony/state");
+    // One that is there is read, and a command that changes it says that it cannot.
+    let is_elsewhere = is_on_network(&home) || (!own.exists() && !may_write(&own));
     let of_user = is_elsewhere.then(|| session.world.state_folder());
     choose(&home, of_user.flatten())
 }
