@@ -35,15 +35,21 @@ fn a_killed_agents_new_made_the_clone_or_did_not() {
     });
 }
 
+/// Makes an agent with a commit and an uncommitted file; returns its clone and its tip.
+fn agent_with_work(desk: &Desk) -> (PathBuf, String) {
+    let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
+    fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
+    desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
+    let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
+    fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
+    (clone, tip)
+}
+
 #[test]
 fn a_killed_agents_remove_loses_nothing() {
     each_point(("agents remove", Whom::Program), 4, |point| {
         let desk = Desk::new();
-        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
-        fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
-        desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
-        let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
-        fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
+        let (clone, tip) = agent_with_work(&desk);
         let before = desk.state();
         let struck = desk.strike(&["agents", "remove", "ada"], point);
         desk.check_whole(&before);
@@ -83,11 +89,7 @@ fn a_killed_agents_remove_loses_nothing() {
 fn a_killed_agents_restore_loses_nothing() {
     each_point(("agents restore", Whom::Program), 1, |point| {
         let desk = Desk::new();
-        let clone = PathBuf::from(desk.colony(&["agents", "new", "ada"]));
-        fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
-        desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
-        let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
-        fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
+        let (clone, tip) = agent_with_work(&desk);
         desk.colony(&["agents", "remove", "ada"]);
         let before = desk.state();
         let struck = desk.strike(&["agents", "restore", "ada"], point);

@@ -5,8 +5,6 @@
 //! on. `agents restore` renames it back. When its days are over it is renamed into the trash, where no path of anybody
 //! leads, kept once more and deleted; a process that dies before that leaves it there for the next one.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +26,7 @@ use crate::store::membership::{self, Membership, Role};
 
 use super::kept_refs::{keep_beside, keep_published, whose};
 use super::log_transfer::{self, Broken};
+use super::removal_folders::{below, move_to_free, remove_empty_folders, size_of, sync_above};
 use super::removed_clone::RemovedClone;
 
 /// The suffix of a clone in the trash.
@@ -35,9 +34,6 @@ const CLONE: &str = "clone";
 
 /// The suffix of a folder that another process wrote at the path of a removed clone.
 const LATE: &str = "-late";
-
-/// The number of clones of one name that can be removed within a second.
-const MAX_FOLDERS: usize = 1_000;
 
 /// How long to wait for a process that may be about to end.
 const END_TIMEOUT: Duration = Duration::from_millis(500);
@@ -369,23 +365,6 @@ pub fn move_late_aside(world: &World, root: &SharedRoot, place: &Path) -> Result
     move_to_free(place, &SharedRoot::removed_in(agent), &name).map(Some)
 }
 
-/// Renames to a free name in a folder, which is made; returns the new path.
-fn move_to_free(from: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
-    atomic::make_directory(folder)?;
-    for number in 1..=MAX_FOLDERS {
-        let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
-        let to = folder.join(name);
-        if atomic::rename_to_free(from, &to)? {
-            return Ok(to);
-        }
-    }
-    Err(Error::new(Code::Io, format!("the names in '{}' are taken", folder.display())).unchanged())
-}
-
-fn sync_above(paths: [&Path; 2]) -> Result<()> {
-    paths.into_iter().filter_map(Path::parent).try_for_each(atomic::sync_directory)
-}
-
 /// Lists the folders in which removed clones may be.
 fn folders(root: &SharedRoot) -> Vec<PathBuf> {
     let agents = below(&root.agents()).into_iter();
@@ -397,39 +376,4 @@ fn folders(root: &SharedRoot) -> Vec<PathBuf> {
     let of_readers = below(&root.removed()).into_iter();
     let in_trash = below(&root.trash()).into_iter().filter(|folder| is_one(folder));
     of_agents.chain(of_readers).chain(in_trash).collect()
-}
-
-fn below(path: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
-    folders.retain(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()));
-    folders.sort();
-    folders
-}
-
-/// Returns what the deletion of a folder frees, in bytes. Files with a second name elsewhere are not freed.
-fn size_of(folder: &Path) -> u64 {
-    const BLOCK_BYTES: u64 = 512;
-    let (mut open, mut size) = (vec![folder.to_owned()], 0);
-    while let Some(next) = open.pop() {
-        for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(found) if found.is_dir() => open.push(entry.path()),
-                Ok(found) if found.nlink() == 1 => size += found.blocks() * BLOCK_BYTES,
-                _ => {}
-            }
-        }
-    }
-    size
-}
-
-/// Removes the folders of an agent without a clone.
-fn remove_empty_folders(root: &SharedRoot, path: &Path) {
-    let above = path.ancestors().skip(1);
-    for folder in above.take_while(|folder| *folder != root.path()) {
-        // The folder of all agents stays, empty or not.
-        if folder == root.agents() || !matches!(atomic::remove_empty_folder(folder), Ok(true)) {
-            return;
-        }
-    }
 }

@@ -3,6 +3,7 @@
 pub mod kept_clone;
 pub mod kept_refs;
 mod log_transfer;
+mod removal_folders;
 pub mod removal_lock;
 pub mod removed_clone;
 pub mod removed_log;

@@ -1,6 +1,6 @@
 //! Restores a removed agent: a new clone that continues where the old one ended.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,6 +25,7 @@ use crate::store::files::places::Places;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::settings::approved_commands::Approvals;
 
+use super::cone_of_files::cone_of_files;
 use super::kept_clones::{self, last_state};
 use super::{agent_return, refuse_standing, session_at};
 
@@ -145,41 +146,6 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
     report.clone = inside.membership.map(|member| member.id).unwrap_or_default();
     Ok(report)
-}
-
-/// Returns the directories of a commit that a folder has, as a sparse checkout names them; nothing if it has them all. What
-/// its record said of that is lost, and a directory that was never there must not count as deleted.
-fn cone_of_files(hub: &Hub, commit: Oid, folder: &Path) -> Result<Vec<String>> {
-    let repo = hub.store.to_read()?;
-    let mut cone = Vec::new();
-    let is_whole = add_cone(&repo, repo.tree_of(Some(commit))?, folder, "", &mut cone)?;
-    Ok(if is_whole { Vec::new() } else { cone })
-}
-
-/// Adds the directories of a tree that are whole in a folder; returns `true` if none is missing.
-fn add_cone(
-    repo: &Repo,
-    tree: Oid,
-    folder: &Path,
-    below: &str,
-    cone: &mut Vec<String>,
-) -> Result<bool> {
-    let mut is_whole = true;
-    for (name, entry) in repo.entries_of(tree)?.into_iter().filter(|(_, it)| it.is_directory()) {
-        let path = format!("{below}{name}");
-        if !name.under(folder).is_dir() {
-            is_whole = false;
-            continue;
-        }
-        let mut inner = Vec::new();
-        if add_cone(repo, entry.id, &name.under(folder), &format!("{path}/"), &mut inner)? {
-            cone.push(path);
-        } else {
-            is_whole = false;
-            cone.extend(inner);
-        }
-    }
-    Ok(is_whole)
 }
 
 /// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is

@@ -189,7 +189,14 @@ fn attempt(world: &World, root: &SharedRoot, clone: KeptClone) -> Result<Option<
         return Ok(Some(LeftBehind { path: clone.out_of_trash(root)?.folder, ..left }));
     }
     world.reach("clone-kept-again")?;
-    let rest = clone.delete(world, root)?;
+    let folder = clone.folder.clone();
+    let rest = match clone.delete(world, root) {
+        Err(error) if !world.is_dead() => {
+            let left = LeftBehind::because(error.message());
+            return Ok(Some(LeftBehind { path: folder, ..left }));
+        }
+        deleted => deleted?,
+    };
     Ok(rest.map(|path| {
         let reason = "some of it may not be deleted".to_owned();
         LeftBehind { path, reason, pid: None }

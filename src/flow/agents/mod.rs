@@ -8,6 +8,7 @@ pub mod agent_return;
 pub mod agent_run;
 pub mod agent_show;
 pub mod agent_state;
+mod cone_of_files;
 pub mod kept_clones;
 pub mod removed_agents_work;
 pub mod removed_operations;
