@@ -3,30 +3,56 @@
 
 use std::ops::Range;
 
-use super::passages::{defined_name, is_heading};
-use super::words;
+use super::{defined_names, words};
+
+/// What begins a text over several lines, and what ends it.
+const QUOTES: [(&str, &str); 4] =
+    [("\"\"\"", "\"\"\""), ("'''", "'''"), ("r#\"", "\"#"), ("`", "`")];
 
 /// Begins a line that belongs to the definition above it, although it is not further indented.
 const CLOSINGS: [char; 4] = ['{', '}', ')', ']'];
 
+/// The most lines of a text in quotation marks within a definition.
+const MAX_QUOTED: usize = 400;
+
 /// Returns the bytes of the first definition within a range of a text whose name is this word, as the index has it.
 pub fn definition(text: &str, within: Range<usize>, word: &str) -> Option<Range<usize>> {
-    let mut start = within.start;
-    for line in text.get(within)?.split_inclusive('\n') {
-        let name = defined_name(line).filter(|_| is_heading(line));
-        if name.and_then(|name| words::of(name).pop()).as_deref() == Some(word) {
-            return Some(start..start + length(text.get(start..)?));
-        }
-        start += line.len();
+    let is_asked = |name: &str| words::of(name).pop().as_deref() == Some(word);
+    let start = defined_names::within(text, within).find(|it| is_asked(it.name))?.line;
+    let defined = text.get(start..)?;
+    if let Some(line) = defined.split_inclusive('\n').next().filter(|it| it.starts_with('}')) {
+        return Some(beginning(text.get(..start)?)?..start + line.len());
     }
-    None
+    Some(type_above(text, start).unwrap_or(start)..start + length(defined))
+}
+
+/// Returns the position of the last line at the margin, which begins what a line with a brace and a name ends.
+fn beginning(text: &str) -> Option<usize> {
+    let mut end = text.len();
+    text.split_inclusive('\n').rev().find_map(|line| {
+        end -= line.len();
+        line.starts_with(char::is_alphabetic).then_some(end)
+    })
+}
+
+/// Returns the position of the line above if it has the type of a function of C, as GNU writes them.
+fn type_above(text: &str, start: usize) -> Option<usize> {
+    let line = text.get(start..)?.lines().next()?;
+    let above = text.get(..start)?.lines().next_back()?;
+    let is_of_type = |c: char| c.is_alphanumeric() || "_ *<>:".contains(c);
+    let begins_name = |line: &str| line.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let is_type = begins_name(above) && above.chars().all(is_of_type) && !above.ends_with(':');
+    let is_bare = begins_name(line) && !line.split('(').next()?.trim_end().contains(' ');
+    (is_type && is_bare && line.contains('(')).then(|| start - above.len() - 1)
 }
 
 /// Returns the length of the definition that a text begins with, in bytes.
 fn length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     let (mut indent, mut has_brace, mut goes_on) = (0, false, true);
+    let mut quoted = Quoted::default();
     for line in text.split_inclusive('\n') {
+        let in_quotes = quoted.is_open(line, || text.get(at + line.len()..).unwrap_or_default());
         at += line.len();
         let shown = line.trim();
         if shown.is_empty() {
@@ -36,7 +62,7 @@ fn length(text: &str) -> usize {
         if end == 0 {
             indent = own;
         }
-        let is_inside = own > indent;
+        let is_inside = own > indent || in_quotes;
         if !is_inside && !goes_on {
             if (has_brace && closes(shown)) || ends(shown) {
                 return at;
@@ -52,6 +78,41 @@ fn length(text: &str) -> usize {
         end = at;
     }
     end
+}
+
+/// A text in quotation marks over several lines: its lines are indented as they like.
+#[derive(Default)]
+struct Quoted {
+    /// What ends it.
+    until: Option<&'static str>,
+}
+
+impl Quoted {
+    /// Takes the next line; returns `true` if it begins within such a text. `rest` returns the lines after it.
+    fn is_open<'a>(&mut self, line: &str, rest: impl FnOnce() -> &'a str) -> bool {
+        let (mut open, was_open) = (self.until, self.until.is_some());
+        let mut left = line;
+        loop {
+            match open {
+                Some(mark) => match left.split_once(mark) {
+                    Some((_, after)) => (open, left) = (None, after),
+                    None => break,
+                },
+                None => {
+                    let marks = QUOTES.iter().filter_map(|it| Some((left.find(it.0)?, it)));
+                    let Some((at, (mark, until))) = marks.min_by_key(|(at, _)| *at) else {
+                        break;
+                    };
+                    open = Some(until);
+                    left = left.get(at + mark.len()..).unwrap_or_default();
+                }
+            }
+        }
+        // A mark alone, as in a comment, begins no text.
+        let closes = |mark: &str| rest().lines().take(MAX_QUOTED).any(|it| it.contains(mark));
+        self.until = open.filter(|mark| was_open && self.until == Some(mark) || closes(mark));
+        was_open
+    }
 }
 
 fn closes(line: &str) -> bool {
@@ -100,6 +161,29 @@ mod tests {
         );
         assert_whole("run", "def run\n  1\nend\n");
         assert_whole("size", "#define SIZE(x) \\\n(x + \\\n1)\n");
+    }
+
+    #[test]
+    fn text_in_quotes_is_indented_as_it_likes() {
+        assert_whole("run", "def run():\n    \"\"\"Run.\n\nUsage: run\n\"\"\"\n    return 1\n");
+        assert_whole("run", "fn run() {\n    x(r#\"\n}\n\"#);\n    y();\n}\n");
+        assert_whole("run", "function run() {\n  x(`\n}\n`);\n  y();\n}\n");
+        assert_whole("run", "fn run() {\n    // a ` alone\n}\n");
+        assert_whole(
+            "run",
+            "def run():\n    x = \"\"\"one\"\"\"; y = \'\'\'\ntwo\n\'\'\'\n    return x\n",
+        );
+    }
+
+    #[test]
+    fn a_type_on_its_own_line_belongs_to_the_function() {
+        assert_whole("merge_base", "static int\nmerge_base (int x)\n{\n  return x;\n}\n");
+        assert_whole("commit_t", "typedef struct {\n  int x;\n} commit_t;\n");
+        assert_whole("merge_base", "merge_base() {\n  echo 1\n}\n");
+        assert_whole(
+            "merge",
+            "    public int merge(\n        int x)\n    {\n        x();\n    }\n",
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use super::headings::{is_definition, is_heading};
+
 /// The size of a passage in bytes: about 350 tokens of source code and prose. Smaller ones find more files within a
 /// number of tokens, and say less of each (`benches/retrieval`).
 const TARGET_BYTES: usize = 1_200;
@@ -17,71 +19,6 @@ const LONG_LINE: usize = 1_200;
 
 /// Stands between two pages of a document.
 pub const PAGE_BREAK: char = '\u{c}';
-
-/// A longer line is data, not a heading.
-const MAX_HEADING: usize = 200;
-
-/// Words that begin a definition in some language.
-const DEFINES: &[&str] = &[
-    "class",
-    "const",
-    "def",
-    "defmodule",
-    "defn",
-    "enum",
-    "extension",
-    "fn",
-    "func",
-    "function",
-    "impl",
-    "interface",
-    "macro",
-    "macro_rules!",
-    "message",
-    "mod",
-    "module",
-    "namespace",
-    "object",
-    "package",
-    "proc",
-    "protocol",
-    "record",
-    "service",
-    "static",
-    "struct",
-    "sub",
-    "trait",
-    "type",
-    "typedef",
-    "union",
-    "var",
-    "val",
-    "let",
-];
-
-/// Words before these.
-const MODIFIERS: &[&str] = &[
-    "abstract",
-    "async",
-    "default",
-    "export",
-    "extern",
-    "final",
-    "inline",
-    "internal",
-    "local",
-    "open",
-    "override",
-    "private",
-    "protected",
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "public",
-    "sealed",
-    "unsafe",
-    "virtual",
-];
 
 /// A passage of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,155 +117,10 @@ fn class(before: &str, line: &str) -> u8 {
     }
 }
 
-/// Returns `true` for the heading of a section, or the first line of a definition: its words are what the lines below
-/// are about.
-pub fn is_heading(line: &str) -> bool {
-    let trimmed = line.trim_end();
-    if trimmed.len() > MAX_HEADING || trimmed.is_empty() {
-        return false;
-    }
-    is_definition(line)
-        || is_title(trimmed)
-        || trimmed.starts_with("#define ")
-        || is_c_definition(trimmed)
-}
-
-/// `# Heading` in Markdown, but no comment: that begins with a small letter or is not followed by a space.
-pub fn is_title(line: &str) -> bool {
-    let text = line.trim_start_matches('#');
-    let level = line.len() - text.len();
-    (1..=6).contains(&level)
-        && text
-            .strip_prefix(' ')
-            .is_some_and(|text| level > 1 || text.starts_with(char::is_uppercase))
-}
-
-/// Returns `true` for a line that begins with a word for definitions, in some language.
-pub fn is_definition(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let indent = line.len() - line.trim_start().len();
-    let first = words.by_ref().find(|word| !MODIFIERS.contains(word));
-    // `impl<T> Merge for T`
-    let Some(first) = first.and_then(|word| word.split('<').next()) else {
-        return false;
-    };
-    // A value inside a function does not name a section.
-    let is_value = matches!(first, "const" | "let" | "static" | "val" | "var");
-    DEFINES.contains(&first)
-        && (!is_value || indent == 0)
-        && words
-            .next()
-            .is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic() || "_(<$".contains(c)))
-}
-
-/// Returns the name that a heading of code defines: the identifier after the word for definitions, or before the
-/// parameters of a function of C; `None` for a title, and for a definition without a name of its own, as `impl`.
-pub fn defined_name(line: &str) -> Option<&str> {
-    if let Some(rest) = line.strip_prefix("#define ") {
-        return first_name(rest.trim_start());
-    }
-    let mut words = line.split_whitespace();
-    let defines = words.find(|word| !MODIFIERS.contains(word))?;
-    // 'static int merge_base(' and 'struct commit *merge(' begin with words that define elsewhere.
-    let is_type = matches!(defines, "const" | "enum" | "static" | "struct" | "union");
-    if is_type && is_c_definition(line.trim_end()) || !is_definition(line) {
-        let before = line.split('(').next().filter(|_| is_c_definition(line.trim_end()))?;
-        let name = before.trim_end().rsplit(|c| !is_of_name(c)).next();
-        return name.filter(|name| !name.is_empty());
-    }
-    let rest = line.split_once(defines)?.1.trim_start();
-    // The receiver of a method of Go.
-    let rest = match rest.strip_prefix('(') {
-        Some(receiver) => receiver.split_once(')')?.1.trim_start(),
-        None => rest,
-    };
-    first_name(rest).filter(|_| !defines.starts_with("impl"))
-}
-
-fn first_name(text: &str) -> Option<&str> {
-    let end = text.find(|c| !is_of_name(c)).unwrap_or(text.len());
-    text.get(..end).filter(|name| !name.is_empty())
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// A function of C: at the left margin, with parentheses, and not a statement or call.
-fn is_c_definition(line: &str) -> bool {
-    let first = line.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
-    first
-        && !line.ends_with(';')
-        && line.contains('(')
-        && line.split('(').next().is_some_and(|before| {
-            before.contains(' ')
-                && !before.contains(['=', '"', '.', ','])
-                && (2..=6).contains(&before.split_whitespace().count())
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn headings_and_definitions_are_recognized() {
-        for line in [
-            "## 2.1 Merges",
-            "# Title",
-            "pub(crate) fn merge_base(one: Oid) -> Oid {",
-            "    pub fn inner(&self) {",
-            "class Merge(Base):",
-            "    def run(self):",
-            "static int merge_base(struct commit *one)",
-            "int main(int argc, char **argv) {",
-            "#define MAX_WORD 64",
-            "export default class App extends Component {",
-            "func (r *Repo) Merge() error {",
-            "impl<T> Merge for T {",
-        ] {
-            assert!(is_heading(line), "{line}");
-        }
-        for line in [
-            "",
-            "    let x = 1;",
-            "    return merge(a, b);",
-            "merge(a, b);",
-            "x = merge(a)",
-            "# a comment",
-            "#!/bin/sh",
-            "if (x)",
-            "some prose about a function",
-        ] {
-            assert!(!is_heading(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn the_name_of_a_definition_is_found() {
-        for (line, name) in [
-            ("pub(crate) fn merge_base(one: Oid) -> Oid {", Some("merge_base")),
-            ("    pub fn inner<T: Name>(&self) {", Some("inner")),
-            ("class Merge(Base):", Some("Merge")),
-            ("    async def run(self):", Some("run")),
-            ("static int merge_base(struct commit *one)", Some("merge_base")),
-            ("struct commit *merge(struct commit *one)", Some("merge")),
-            ("char *base_name (const char *path)", Some("base_name")),
-            ("#define MAX_WORD 64", Some("MAX_WORD")),
-            ("export default class App extends Component {", Some("App")),
-            ("func (r *Repo) Merge() error {", Some("Merge")),
-            ("pub struct Notify;", Some("Notify")),
-            ("type Named = string | null", Some("Named")),
-            ("impl<T> Merge for T {", None),
-            ("impl Merge {", None),
-            ("## 2.1 Merges", None),
-            ("def", None),
-            ("", None),
-        ] {
-            assert_eq!(defined_name(line), name, "{line}");
-        }
-    }
 
     #[test]
     fn a_passage_ends_before_a_definition() {

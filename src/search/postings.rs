@@ -8,8 +8,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::headings::is_heading;
 use super::numbers::{Numbers, write};
-use super::{passages, words};
+use super::{defined_names, passages, words};
 
 /// Begins the words of paths. No word of a text begins so.
 pub const PATH_MARK: char = '/';
@@ -149,14 +150,12 @@ impl Segment {
                 }
             });
         };
-        let mut names = Vec::new();
         for line in text.split_inclusive('\n') {
-            let is_heading = passages::is_heading(line);
-            add(line, u32::from(is_heading));
-            names.extend(passages::defined_name(line).filter(|_| is_heading));
+            add(line, u32::from(is_heading(line)));
         }
+        let names = defined_names::within(text, 0..text.len());
         // The whole of a name comes after its parts.
-        let whole = names.into_iter().filter_map(|name| words::of(name).pop());
+        let whole = names.filter_map(|it| words::of(it.name).pop());
         for name in
             whole.filter(|name| only.as_ref().is_none_or(|only| only.contains(name.as_str())))
         {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
 use crate::flow::search::packer::{Chosen, Packer, Place, Wanted};
 use crate::model::{Code, Error, RepoPath, Result, escape};
-use crate::search::passages::is_heading;
+use crate::search::headings::is_heading;
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::{FragmentName, Tier};

@@ -4,7 +4,7 @@
 //! repository' looks like a function of C. So the format of the file decides which lines can name one.
 
 use crate::model::RepoPath;
-use crate::search::passages::{is_definition, is_heading, is_title};
+use crate::search::headings::{is_definition, is_heading, is_title};
 use crate::text::readers::Format;
 
 /// The maximum length of a name, in characters.
