@@ -22,7 +22,7 @@ use crate::design::uncommitted::Now;
 use crate::git::{Oid, scratch};
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::map::show;
-use crate::model::{Code, Result};
+use crate::model::{Code, Error, Result};
 use crate::page::listing::{self, Filter, PageEntry, Work, unusable};
 use crate::page::pages::{Page, PageId};
 use crate::store::Session;
@@ -85,15 +85,17 @@ impl Opened {
     }
 }
 
-/// Deletes a damaged page table: the next mapping makes it again.
-fn delete_damaged<T>(session: &Session, result: Result<T>) -> Result<T> {
-    if let Err(error) = &result
-        && error.code() == Code::CacheUnusable
-    {
-        // Where that cannot be done either, the error says enough.
-        drop(PageTable::recreate(session));
+/// Does some work with the pages; if their table is damaged, maps them again and does the work once more: they are
+/// derived data.
+pub(super) fn again_if_damaged<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<T> {
+    let done = work();
+    let is_damage = |error: &Error| error.code() == Code::CacheUnusable;
+    // Where the table cannot be made again, the error says enough.
+    if !done.as_ref().is_err_and(is_damage) || PageTable::recreate(session).is_err() {
+        return done;
     }
-    result
+    map_in_memory::kept_table(session, &worktree_key(session)?, None)?;
+    work()
 }
 
 fn worktree_key(session: &Session) -> Result<String> {
@@ -180,7 +182,7 @@ pub(super) fn open_wanted(
     scope: Option<&str>,
     work: Work,
 ) -> Result<(Opened, Option<NoPages>)> {
-    let mut opened = delete_damaged(session, open(session, None))?;
+    let mut opened = open(session, None)?;
     let filter = Filter { scope: scope.map(str::to_owned), work, ..Filter::default() };
     let nothing = retain_wanted(session, &mut opened.scopes, &filter)?.or_else(|| {
         let is_empty = opened.scopes.is_empty();
@@ -308,15 +310,18 @@ impl<'a> Freshness<'a> {
 
 /// Lists pages.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
-    let mut opened = delete_damaged(session, open(session, None))?;
+    again_if_damaged(session, || list_once(session, filter))
+}
+
+fn list_once(session: &Session, filter: &Filter) -> Result<PagesReport> {
+    let mut opened = open(session, None)?;
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?.or(retain_source(
         session,
         &mut opened.scopes,
         filter,
     )?);
-    delete_damaged(session, opened.adds_up())?;
-    let listed = listing::list(&opened.table, &opened.scopes, filter);
-    let (mut pages, total) = delete_damaged(session, listed)?;
+    opened.adds_up()?;
+    let (mut pages, total) = listing::list(&opened.table, &opened.scopes, filter)?;
     for scope in &opened.scopes {
         let is_own = |page: &&mut PageEntry| page.scope_id == scope.scope;
         let mut own = pages.iter_mut().filter(is_own).peekable();

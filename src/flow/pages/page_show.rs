@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::no_pages::NoPages;
 use super::wanted_scopes::retain_wanted;
-use super::{Freshness, Opened, delete_damaged, open, page_graph, page_labels};
+use super::{Freshness, Opened, again_if_damaged, open, page_graph, page_labels};
 use crate::flow::map::mapping::Reading;
 use crate::flow::residency;
 use crate::model::text::shell_word;
@@ -107,7 +107,11 @@ impl Found {
 
 /// Reads pages.
 pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
-    let mut opened = delete_damaged(session, open(session, None))?;
+    again_if_damaged(session, || show_once(session, request))
+}
+
+fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
+    let mut opened = open(session, None)?;
     let found = match &request.pages {
         ShownBy::Ids(ids) => by_ids(session, &opened, ids)?,
         ShownBy::Path(filter) => by_path(session, &mut opened, filter)?,
@@ -149,7 +153,7 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
 fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Found>> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for typed in ids {
-        let one = match delete_damaged(session, opened.find(&typed.id)) {
+        let one = match opened.find(&typed.id) {
             Err(error)
                 if error.code() == Code::PageNotFound
                     && !error.details().contains_key("begin_so") =>
@@ -188,9 +192,8 @@ fn with_path_hint(session: &Session, typed: &TypedId, error: Error) -> Error {
 
 fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Vec<Found>> {
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
-    delete_damaged(session, opened.adds_up())?;
-    let found = listing::select(&opened.table, &opened.scopes, filter);
-    let found = delete_damaged(session, found)?;
+    opened.adds_up()?;
+    let found = listing::select(&opened.table, &opened.scopes, filter)?;
     if found.is_empty() {
         let why = nothing.unwrap_or_else(|| NoPages::of(session, &opened.scopes));
         return Err(no_page_of(filter, why));

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::no_pages::NoPages;
 use super::wanted_scopes::retain_meant;
-use super::{Freshness, Opened, delete_damaged, open};
+use super::{Freshness, Opened, again_if_damaged, open};
 use crate::flow::residency::{PageState, ResidencyStats, Tally};
 use crate::map::scope_record;
 use crate::model::Result;
@@ -95,8 +95,12 @@ pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport>
 
 /// Returns the totals of the scopes, which need no page to be read: without bytes, and without the state.
 pub(super) fn sizes(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
-    let opened = delete_damaged(session, open(session, None))?;
-    delete_damaged(session, opened.adds_up())?;
+    again_if_damaged(session, || sizes_once(session))
+}
+
+fn sizes_once(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
+    let opened = open(session, None)?;
+    opened.adds_up()?;
     let freshness = Freshness::of(session);
     let one = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),

@@ -72,7 +72,8 @@ pub(super) enum IndexKept {
     InMemory,
 }
 
-/// Does some work; if the index is damaged, deletes it and does the work once more: it is derived data. If another
+/// Does some work; if the index or the page table is damaged, deletes both and does the
+/// work once more: they are derived data. If another
 /// process holds the index for long, the work is done with one of its own.
 pub(super) fn again_if_unusable<T>(
     session: &Session,
@@ -88,6 +89,8 @@ pub(super) fn again_if_unusable<T>(
         done = work(IndexKept::OnDisk);
     }
     if failed_as(&done, Code::CacheUnusable) {
+        // The pages or the index: one damaged file is rare enough to make both again.
+        drop(PageTable::recreate(session));
         done = Indexer::recreate(session).and_then(|_| work(IndexKept::OnDisk));
     }
     if failed_as(&done, Code::CacheUnusable) {

@@ -24,6 +24,7 @@ use crate::model::{RepoPath, Result};
 use crate::page::listing::Work;
 use crate::search::postings::WHOLE_PATH_MARK;
 use crate::search::view::View;
+use crate::source::file::Encoding;
 use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 
@@ -45,7 +46,9 @@ pub(super) struct UncommittedFiles {
     /// The paths whose committed files are not shown.
     pub(super) replaced: BTreeSet<RepoPath>,
     /// The texts of the files that are, by path.
-    files: BTreeMap<RepoPath, Vec<u8>>,
+    files: BTreeMap<RepoPath, (Encoding, String)>,
+    /// Those that are no text: images, or text in an encoding that only git reads.
+    not_text: BTreeSet<RepoPath>,
     left_out: usize,
 }
 
@@ -88,14 +91,27 @@ pub(super) fn put_above<'v>(
     uncommitted: UncommittedFiles,
     views: impl Iterator<Item = &'v mut Rc<View>>,
 ) -> Result<Above> {
-    let mut ids = BTreeSet::new();
+    let mut ids = BTreeMap::new();
     for path in &uncommitted.replaced {
-        ids.extend(documents(&indexer.places(&format!("{WHOLE_PATH_MARK}{path}"))?));
+        let places = indexer.places(&format!("{WHOLE_PATH_MARK}{path}"))?;
+        ids.extend(documents(&places).map(|id| (id, path)));
     }
+    let mut were_text = BTreeSet::new();
     for view in views {
-        if ids.iter().any(|id| view.position(*id).is_some()) {
-            Rc::make_mut(view).remove(&ids);
+        let shown = || ids.iter().filter(|(id, _)| view.position(**id).is_some());
+        were_text.extend(
+            shown().map(|(_, path)| *path).filter(|path| uncommitted.not_text.contains(path)),
+        );
+        let shown: BTreeSet<u32> = shown().map(|(id, _)| *id).collect();
+        if !shown.is_empty() {
+            Rc::make_mut(view).remove(&shown);
         }
+    }
+    if !were_text.is_empty() {
+        (indexer.session.world.narrate)(&format!(
+            "note: not searched, as it is not text as it is edited: {}",
+            count(were_text.len(), "uncommitted file")
+        ));
     }
     uncommitted.add_to(indexer.session, &mut collecting);
     Ok(collecting.above(indexer.next_id()?))
@@ -104,7 +120,7 @@ pub(super) fn put_above<'v>(
 impl UncommittedFiles {
     /// Returns `true` if none was left out.
     pub(super) fn are_all(&self) -> bool {
-        self.left_out == 0
+        self.left_out == 0 && self.not_text.is_empty()
     }
 
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
@@ -141,7 +157,10 @@ impl UncommittedFiles {
                 && rows.iter().any(|row| selecting.takes(row, path))
             {
                 bytes += read.len();
-                found.files.insert(path.clone(), read);
+                match text_of(&read) {
+                    Some(text) => drop(found.files.insert(path.clone(), text)),
+                    None => drop(found.not_text.insert(path.clone())),
+                }
             }
         }
         if found.left_out > 0 {
@@ -157,11 +176,9 @@ impl UncommittedFiles {
     fn add_to(self, session: &Session, collecting: &mut Collecting) {
         // It is never read: the text is here.
         let blob = session.repo.empty_tree();
-        for (path, bytes) in self.files {
-            if let Some((encoding, text)) = text_of(&bytes) {
-                let document = Document { path, blob, kind: DocumentKind::Text(encoding) };
-                collecting.add(document, text, FileState::Uncommitted);
-            }
+        for (path, (encoding, text)) in self.files {
+            let document = Document { path, blob, kind: DocumentKind::Text(encoding) };
+            collecting.add(document, text, FileState::Uncommitted);
         }
     }
 }

@@ -46,6 +46,31 @@ fn an_index_that_is_missing_or_damaged_is_made_again() {
 }
 
 #[test]
+fn a_damaged_page_table_stops_no_answer() {
+    const TABLE: &str = ".git/colony/cache/1/derived.db";
+    let sandbox = mapped();
+    let questions: [&[&str]; 3] =
+        [&["search", "merge base"], &["context", "--question", "merge base"], &["pages"]];
+    let ask = |question: &[&str]| {
+        let mut told = sandbox.json(question);
+        told["indexed"].take();
+        told
+    };
+    let wanted = questions.map(ask);
+    let sound = fs::read(sandbox.path(TABLE)).unwrap();
+    for at in (4096..sound.len()).step_by(4096) {
+        for (question, wanted) in questions.iter().zip(&wanted) {
+            for byte in [0x00, 0x5a] {
+                let mut damaged = sound.clone();
+                damaged[at..at + 4096].fill(byte);
+                fs::write(sandbox.path(TABLE), damaged).unwrap();
+                assert_eq!(ask(question), *wanted, "{at} {question:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_index_in_the_way_is_made_for_one_command() {
     let sandbox = mapped();
     let wanted = answer(&sandbox);

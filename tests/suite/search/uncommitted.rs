@@ -59,6 +59,23 @@ fn what_a_commit_would_not_have_is_not_found() {
 }
 
 #[test]
+fn an_edited_file_that_only_git_reads_is_named() {
+    let sandbox = mapped();
+    sandbox.write(".gitattributes", "*.wide working-tree-encoding=UTF-16LE\n");
+    sandbox.write("a.wide", b"q\0u\0i\0e\0s\0c\0e\0n\0c\0e\0\n\0");
+    sandbox.write("image", b"a\0");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "wide"]);
+    assert_eq!(found(&sandbox, "quiescence"), BTreeSet::from(["a.wide".to_owned()]));
+    sandbox.write("a.wide", b"q\0u\0i\0e\0s\0c\0e\0n\0t\0\n\0");
+    sandbox.write("image", b"b\0");
+    let run = sandbox.run(&["search", "quiescent_word"]);
+    let note = "not text as it is edited: 1 uncommitted file";
+    assert!(run.stderr.contains(note), "{}", output(&run));
+    assert!(!run.stderr.contains("occurs in no searched file"), "{}", output(&run));
+}
+
+#[test]
 fn too_large_files_are_named_in_one_line() {
     let sandbox = mapped();
     sandbox.write("src/large.rs", "fn quiescence() {}\n".repeat(100_000));
