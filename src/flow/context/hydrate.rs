@@ -137,7 +137,8 @@ pub fn hydrate(session: &Session, request: &HydrateRequest) -> Result<HydrationR
     };
     let mut report = HydrationReport::empty(plan, session.is_dry());
     for project in projects {
-        let done = hydrate_project(session, project, request, Trust::Stat)?;
+        let state = State::open(session).map_err(unusable)?;
+        let done = hydrate_project(session, state, project, request, Trust::Stat)?;
         report.add(&project.item.name, done);
     }
     Ok(report)
@@ -146,6 +147,7 @@ pub fn hydrate(session: &Session, request: &HydrateRequest) -> Result<HydrationR
 /// Reads the files of a project, and puts their fragments into its tiers.
 pub(super) fn hydrate_project(
     session: &Session,
+    mut state: State,
     project: &Sourced<Project>,
     request: &HydrateRequest,
     trust: Trust,
@@ -153,7 +155,6 @@ pub(super) fn hydrate_project(
     let name = &project.item.name;
     let (repository, agent) = (repository_id(session)?, owner(session));
     let owner = TierOwner { repository: &repository, agent: &agent, project: name };
-    let mut state = State::open(session).map_err(unusable)?;
     let before = state.fragments(owner).map_err(unusable)?;
     // What was allowed once must not be taken for what the rules allow.
     let trust = if request.allow_secret.is_empty() { trust } else { Trust::Nothing };
@@ -179,7 +180,9 @@ pub(super) fn hydrate_project(
         let step = TierStep::Hydrate(&ranked);
         let done = state.tier_step(owner, step, limits, now);
         (read.fragments, read.changes) = done.map_err(unusable)?;
-        announce(session, name, &read.changes);
+        if state.is_kept() {
+            announce(session, name, &read.changes);
+        }
     }
     if stores {
         store_readings(session, &mut state, owner, &read)?;

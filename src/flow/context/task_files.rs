@@ -85,7 +85,8 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
                 question: request.question.clone(),
                 allow_secret: Vec::new(),
             };
-            hydrate_project(session, project, &wanted, trust)?
+            let state = State::open_for_answer(session).map_err(unusable)?;
+            hydrate_project(session, state, project, &wanted, trust)?
         } else {
             read_tiers(session, project, request, trust, &mut found.stale)?
         };
@@ -324,12 +325,15 @@ pub(super) fn note_access(
         return Ok(());
     }
     let (repository, agent) = (repository_id(session)?, owner(session));
-    let mut state = State::open(session).map_err(unusable)?;
+    let mut state = State::open_for_answer(session).map_err(unusable)?;
     for (project, names) in used {
         let owner = TierOwner { repository: &repository, agent: &agent, project };
         let step = TierStep::Access(names);
         let done = state.tier_step(owner, step, limits(session), now(session));
-        announce(session, project, &done.map_err(unusable)?.1);
+        let (_, changes) = done.map_err(unusable)?;
+        if state.is_kept() {
+            announce(session, project, &changes);
+        }
     }
     Ok(())
 }

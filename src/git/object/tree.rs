@@ -5,7 +5,7 @@ use std::path::Path;
 use gix::bstr::BStr;
 
 use crate::git::{Oid, Repo, TreeEntry};
-use crate::model::{Code, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
 impl Repo {
     /// Returns the tree of a commit, or the empty tree for `None`.
@@ -162,7 +162,7 @@ pub(in crate::git) fn first_commit(
     // A few commits are read sooner than a commit graph is opened.
     if !repo.is_shallow().or_code(Code::RepositoryBroken, cannot)? {
         while found.passed < FEW {
-            let commit = repo.find_commit(found.id.0).or_code(Code::ObjectMissing, cannot)?;
+            let commit = repo.find_commit(found.id.0).map_err(|_| lost_commit(found.id))?;
             found.passed += 1;
             let Some(parent) = commit.parent_ids().next() else {
                 return Ok(found);
@@ -175,11 +175,20 @@ pub(in crate::git) fn first_commit(
     }
     let walk = repo.rev_walk([found.id.0]).first_parent_only().all();
     for info in walk.or_code(Code::ObjectMissing, cannot)? {
-        found.id = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        found.id = Oid(info.map_err(|_| lost_commit(found.id))?.id);
         found.passed += 1;
         if let Some(id) = first(found.id) {
             return Ok(FirstCommit { id, ..found });
         }
     }
     Ok(found)
+}
+
+/// Makes the error for a commit that is not there, or whose parent is not.
+fn lost_commit(id: Oid) -> Error {
+    let id = id.to_string();
+    let short = id.get(..12).unwrap_or_default();
+    Error::new(Code::ObjectMissing, format!("commit {short} or its parent is missing"))
+        .unchanged()
+        .hint("git fsck   # names what is missing; fetch it from another clone")
 }

@@ -204,18 +204,39 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens the file for transactions that are rolled back; where it cannot be used, opens an empty database
-    /// in memory.
+    /// Opens the file for transactions that are rolled back; where it cannot be written, opens a copy in memory, and where
+    /// it cannot be used, an empty database.
     pub fn rehearse(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
         if !is_there {
             return Database::in_memory(schema);
         }
         match Database::try_open(path, schema, waiter) {
+            Ok(database) if database.connection.is_readonly("main")? => {
+                Database::copied(path, schema).or_else(|_| Database::in_memory(schema))
+            }
             Ok(database) => Ok(Database { lasting: Lasting::RolledBack, ..database }),
             Err(error) if is_busy(&error) => Err(error.into()),
             Err(_) => Database::in_memory(schema),
         }
+    }
+
+    /// Copies a file that cannot be written: the copy ends with the process.
+    fn copied(path: &Path, schema: Schema) -> Result<Database, Unusable> {
+        let copy = Database::in_memory(schema)?;
+        let uri = format!("file:{}?immutable=1", uri_path(path));
+        copy.connection.execute("ATTACH DATABASE ?1 AS source", [uri])?;
+        let sql = "SELECT name FROM main.sqlite_master WHERE type = 'table'";
+        let mut statement = copy.connection.prepare(sql)?;
+        let tables: Vec<String> =
+            statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        drop(statement);
+        for table in tables {
+            let sql = format!("INSERT INTO main.{table} SELECT * FROM source.{table}");
+            copy.connection.execute(&sql, [])?;
+        }
+        copy.connection.execute("DETACH DATABASE source", [])?;
+        Ok(copy)
     }
 
     /// Opens a database that only this process sees, where no file can be used.

@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::cache::cache_place::may_write;
 use super::cache::database::{Database, Unusable};
 use super::cache::database_wait::Waiter;
 use super::cache::schema::{Journal, Schema};
@@ -133,6 +134,19 @@ impl State {
     pub fn open_within(session: &Session, timeout: Duration) -> Result<State, Unusable> {
         let mode = if session.is_dry() { Mode::Dry } else { Mode::Kept };
         State::open_at(&path(session), mode, Waiter::of(session).at_most(timeout))
+    }
+
+    /// Does the same for an answer, which is given also where the state cannot be written.
+    pub fn open_for_answer(session: &Session) -> Result<State, Unusable> {
+        let path = path(session);
+        let is_dry = session.is_dry() || (path.exists() && !may_write(&path));
+        let mode = if is_dry { Mode::Dry } else { Mode::Kept };
+        State::open_at(&path, mode, Waiter::of(session))
+    }
+
+    /// Returns `true` if what is written stays.
+    pub fn is_kept(&self) -> bool {
+        self.mode == Mode::Kept
     }
 
     /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.

@@ -155,3 +155,15 @@ fn a_damaged_history_stops_no_answer() {
     assert!(run.stdout.contains("fn stripes"), "{}", run.stdout);
     assert!(run.stderr.contains("warning: cannot walk the history"), "{}", run.stderr);
 }
+
+#[test]
+fn a_lost_first_commit_is_named_with_the_way_on() {
+    let sandbox = told();
+    let commits = sandbox.git(&["rev-list", "HEAD"]);
+    let lost = commits.lines().last().unwrap();
+    let (folder, name) = lost.split_at(2);
+    fs::remove_file(sandbox.path(&format!(".git/objects/{folder}/{name}"))).unwrap();
+    let told = sandbox.json(&["search", "stripes"]);
+    assert_eq!(told["code"], "object-missing", "{told:#}");
+    assert!(told["hint"].as_str().unwrap().starts_with("git fsck"), "{told:#}");
+}

@@ -45,6 +45,7 @@ fn a_question_of_what_cannot_be_written_keeps_its_index() {
         "colony search zebra_crossing",
         "colony search zebra_crossing",
         "colony context zebra_crossing",
+        "colony context --plan all zebra_crossing",
     ] {
         let output = in_read_only(&desk, script);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -56,4 +57,24 @@ fn a_question_of_what_cannot_be_written_keeps_its_index() {
     assert_eq!(files_below(&desk.path(".git")), before);
     let kept = files_below(&desk.outside().join("home/.cache/git-colony/repositories"));
     assert!(kept.iter().any(|path| path.ends_with("search-1.db")), "{kept:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plan_is_hydrated_for_an_answer_where_nothing_is_kept() {
+    let desk = Sandbox::new();
+    desk.write("src/lib.rs", "fn zebra_crossing() {}\n");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "files"]);
+    drop(desk.json(&["context", "--plan", "default", "zebra_crossing"]));
+    desk.write("src/lib.rs", "fn zebra_crossing() { later(); }\n");
+    let state = fs::read(desk.path(".git/colony/state/1.db")).unwrap();
+    let output = in_read_only(&desk, "colony context --plan default zebra_crossing");
+    let warned = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{warned}");
+    assert!(!warned.contains("warning"), "{warned}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("later()"));
+    assert_eq!(fs::read(desk.path(".git/colony/state/1.db")).unwrap(), state);
+    let output = in_read_only(&desk, "colony context hydrate");
+    assert_eq!(output.status.code(), Some(128));
 }
