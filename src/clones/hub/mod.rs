@@ -9,6 +9,7 @@ pub mod gather;
 mod hub_creation;
 pub mod hub_folder;
 mod hub_rebuild;
+pub mod hub_remote;
 pub mod joining;
 pub mod locate;
 pub mod maintenance;

@@ -20,7 +20,7 @@ use crate::store::{Session, key};
 
 use super::joining::refuse_incomplete;
 use super::maintenance::maintain_if_due;
-use super::{Hub, desk_note};
+use super::{Hub, desk_note, hub_remote};
 
 /// Publishes changes; returns the number of refs that moved in the hub.
 ///
@@ -33,7 +33,10 @@ pub fn publish(session: &Session) -> Result<usize> {
         let member = desk_note::settle(&session.world, &session.repo, member)?;
         return publish_as(&session.world, &session.repo, &member);
     }
-    publish_as(&session.world, &session.repo, member)
+    let moved = publish_as(&session.world, &session.repo, member)?;
+    // It is published; only other programs do not see it.
+    drop(hub_remote::follow(session, member));
+    Ok(moved)
 }
 
 /// Does the same as [`publish`] for a repository whose record the session does not know yet.

@@ -24,8 +24,8 @@ use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
 use super::clone_folders::membership_at;
-use super::hub::Hub;
 use super::hub::publish::{large_objects_of, of_team, tags_of};
+use super::hub::{Hub, hub_remote};
 use clone_large_files::{LargeFiles, Store};
 pub use staged::Staged;
 use staged::{refuse_taken, sweep};
@@ -184,7 +184,7 @@ impl WantedClone<'_> {
             refs: self.refs(&branch)?,
             symbolic: self.remote_head(),
             inherited: &self.inherited,
-            config: self.config()?,
+            config: self.config(&staged.member)?,
         }
         .make(&world.standing_in(self.root.path()))?;
         staged.member.write(&staged.folder.join(".git"))?;
@@ -219,7 +219,10 @@ impl WantedClone<'_> {
     /// of the team.
     fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
         let own = FoundRef { name: branch.clone(), id: self.start.commit };
-        let mut refs = vec![own];
+        let published = self
+            .agent
+            .map(|_| FoundRef { name: hub_remote::tracking(branch), id: self.start.commit });
+        let mut refs: Vec<FoundRef> = [own].into_iter().chain(published).collect();
         refs.extend(self.refs.iter().cloned());
         for found in self.hub.store.refs_below(&self.remote)? {
             let name = found.name.to_string();
@@ -260,7 +263,7 @@ impl WantedClone<'_> {
         all
     }
 
-    fn config(&self) -> Result<Vec<ConfigEntry>> {
+    fn config(&self, member: &Membership) -> Result<Vec<ConfigEntry>> {
         let mut config = Vec::new();
         if let Some(url) = &self.url {
             let of_origin = |name, value: &str| ConfigEntry::sub("remote", "origin", name, value);
@@ -280,6 +283,7 @@ impl WantedClone<'_> {
             let who = Identity::of_agent(agent)?;
             config.push(ConfigEntry::plain("user", "name", who.name));
             config.push(ConfigEntry::plain("user", "email", who.email));
+            config.extend(hub_remote::config(member));
         }
         match &self.large_files {
             LargeFiles::All => {}

@@ -144,7 +144,7 @@ fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, 
 
 /// Returns the refs whose commits no branch of the remote has, as far as this repository knows.
 fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<RefName, Oid>> {
-    let remote_refs = repo.refs_below("refs/remotes/")?.into_iter();
+    let remote_refs = repo.remote_branches()?.into_iter();
     let remote = commits(repo, remote_refs.map(|found| found.id));
     let mut own = BTreeMap::new();
     for (name, id) in refs {

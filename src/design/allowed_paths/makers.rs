@@ -50,7 +50,7 @@ impl<'a> Makers<'a> {
                 makers.of_persons.push(found.id);
             }
         }
-        let remote = repo.refs_below("refs/remotes/")?.into_iter().filter_map(|found| {
+        let remote = repo.remote_branches()?.into_iter().filter_map(|found| {
             let short = found.name.short();
             let branch = short.split_once('/')?.1.to_owned();
             Some((branch, found.id))

@@ -111,9 +111,8 @@ fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
 /// Lists commits that only this branch has.
 fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
     let mut others = Vec::new();
-    for prefix in ["refs/heads/", "refs/remotes/"] {
-        let found = repo.refs_below(prefix)?.into_iter().filter(|found| found.name != *branch);
-        others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+    for found in [repo.refs_below("refs/heads/")?, repo.remote_branches()?].concat() {
+        others.extend(repo.peel_to_commit(found.id).filter(|_| found.name != *branch));
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
         others.extend(Squashes::default().merged(repo, target, tip)?);

@@ -22,7 +22,7 @@ impl RemoteCommits {
     /// Finds them for the first moved branch that has some. A deleted branch is not pushed, and history that cannot
     /// be walked is not reported.
     pub(in crate::design) fn find(repo: &Repo, moves: &[RefChange]) -> Option<RemoteCommits> {
-        let tracking = repo.refs_below("refs/remotes/").ok()?;
+        let tracking = repo.remote_branches().ok()?;
         let moved = |change: &RefChange| Some((change.name.clone(), change.old?, change.new?));
         let branches = moves.iter().filter_map(moved);
         for (name, old, new) in branches {

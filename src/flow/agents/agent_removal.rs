@@ -312,7 +312,7 @@ fn repositories_below(repo: &Repo) -> Vec<PathBuf> {
 /// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, or stashes.
 fn has_own_commits(repo: &Repo) -> Result<bool> {
     let mut known = Vec::new();
-    for found in repo.refs_below("refs/remotes/")? {
+    for found in repo.remote_branches()? {
         known.extend(repo.peel_to_commit(found.id));
     }
     let mut own: Vec<Oid> = repo.refs_below("refs/heads/")?.iter().map(|found| found.id).collect();

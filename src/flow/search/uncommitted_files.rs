@@ -47,7 +47,7 @@ pub(super) struct UncommittedFiles {
     pub(super) replaced: BTreeSet<RepoPath>,
     /// The texts of the files that are, by path.
     files: BTreeMap<RepoPath, (Encoding, String)>,
-    /// Those that are no text: images, or text in an encoding that only git reads.
+    /// Those that are not text: images, or text in an encoding that only git reads.
     not_text: BTreeSet<RepoPath>,
     left_out: usize,
 }

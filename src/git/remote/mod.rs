@@ -224,11 +224,24 @@ impl<'a> Remote<'a> {
     }
 }
 
+/// The name of the hub among the remotes of a clone. It only shows other programs what is published, on this machine: it
+/// is none of the remotes that we talk to, and what it alone has is not elsewhere.
+pub const HUB_REMOTE: &str = "colony-hub";
+
 impl Repo {
-    /// Returns the names of the configured remotes, sorted; skips those that are not UTF-8.
+    /// Returns the names of the configured remotes but the hub, sorted; skips those that are not UTF-8.
     pub fn remote_names(&self) -> Vec<String> {
         let names = self.inner.remote_names();
-        names.iter().filter_map(|name| std::str::from_utf8(name).ok()).map(str::to_owned).collect()
+        let read = names.iter().filter_map(|name| std::str::from_utf8(name).ok());
+        read.filter(|name| *name != HUB_REMOTE).map(str::to_owned).collect()
+    }
+
+    /// Returns the remote-tracking branches but those of the hub.
+    pub fn remote_branches(&self) -> Result<Vec<FoundRef>> {
+        let of_hub = format!("refs/remotes/{HUB_REMOTE}/");
+        let mut found = self.refs_below("refs/remotes/")?;
+        found.retain(|found| !found.name.as_bytes().starts_with(of_hub.as_bytes()));
+        Ok(found)
     }
 }
 

@@ -8,6 +8,7 @@ mod half_objects;
 mod hostile_removals;
 mod hub_damage;
 mod hub_faults;
+mod hub_remote;
 mod kept_clones;
 mod like_a_worktree;
 mod lost_git_dir;
