@@ -76,7 +76,7 @@ fn more_rows_than_lines_scroll_between_header_and_bottom() {
     let sketcher = sketcher(&desk);
     let whole = sketcher.draw(100, 30, "").text;
     let head: Vec<_> = whole.lines().take(2).collect();
-    for keys in ["", "j", "jjj", "G", "Gk", "Gg"] {
+    for keys in ["", "j", "jjj", "G", "Gk", "Gg", "J", "JK"] {
         let text = sketcher.draw(100, 9, keys).text;
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(&lines[..2], &head[..], "{text}");

@@ -32,6 +32,9 @@ pub(super) enum Does {
 pub(super) enum Step {
     Down,
     Up,
+    /// This number of rows.
+    Forward(usize),
+    Back(usize),
     First,
     Last,
 }
@@ -82,7 +85,7 @@ pub(super) const ON_MERGED: [(&str, &str); 2] =
     [("agents show", "agents"), ("agents remove", "agents remove --merged")];
 
 /// All keys.
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 18] = [
     Key {
         codes: &[KeyCode::Down, KeyCode::Char('j')],
         shown: "down, j",
@@ -96,6 +99,20 @@ pub(super) const KEYS: [Key; 16] = [
         short: "",
         purpose: "the row before",
         does: Does::Move(Step::Up),
+    },
+    Key {
+        codes: &[KeyCode::PageDown, KeyCode::Char('J')],
+        shown: "J",
+        short: "",
+        purpose: "ten rows on, as page down",
+        does: Does::Move(Step::Forward(10)),
+    },
+    Key {
+        codes: &[KeyCode::PageUp, KeyCode::Char('K')],
+        shown: "K",
+        short: "",
+        purpose: "ten rows back, as page up",
+        does: Does::Move(Step::Back(10)),
     },
     Key {
         codes: &[KeyCode::Home, KeyCode::Char('g')],
@@ -150,7 +167,7 @@ pub(super) const KEYS: [Key; 16] = [
         codes: &[KeyCode::Char('m')],
         shown: "m",
         short: "merge",
-        purpose: "merge the marked rows, else this one",
+        purpose: "merge marked rows, else this one",
         does: changes("merge", On::EachRow),
     },
     Key {
@@ -171,7 +188,7 @@ pub(super) const KEYS: [Key; 16] = [
         codes: &[KeyCode::Char('R')],
         shown: "R",
         short: "",
-        purpose: "remove the marked agents, else this one",
+        purpose: "remove marked agents, else this one",
         does: changes("agents remove", On::Agents),
     },
     Key {

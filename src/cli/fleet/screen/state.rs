@@ -187,6 +187,8 @@ impl State {
                 self.cursor = match step {
                     Step::Down => self.cursor.saturating_add(1),
                     Step::Up => self.cursor.saturating_sub(1),
+                    Step::Forward(rows) => self.cursor.saturating_add(rows),
+                    Step::Back(rows) => self.cursor.saturating_sub(rows),
                     Step::First => 0,
                     Step::Last => usize::MAX,
                 };

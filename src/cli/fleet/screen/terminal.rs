@@ -1,4 +1,5 @@
-//! The terminal while the screen has it. However the screen ends, the terminal is as before: this is dropped on the way.
+//! The terminal while the screen has it. However the screen ends, the terminal is as before: this is dropped on the way,
+//! and the words of a panic are written after that.
 
 use std::fs::File;
 use std::io;
@@ -28,6 +29,7 @@ impl ScreenTerminal {
     pub(super) fn enter(env: &Env, tty: File) -> io::Result<ScreenTerminal> {
         let held = env.terminal.held.clone();
         let narrate = std::sync::Arc::clone(&env.world.narrate);
+        leave_before_panics(tty.try_clone()?);
         let mut screen = ScreenTerminal { tty, held, narrate, drawn: None };
         screen.resume()?;
         Ok(screen)
@@ -60,9 +62,7 @@ impl ScreenTerminal {
     pub(super) fn leave(&mut self) {
         // The last drawing may have hidden the cursor; its drop shows it.
         self.drawn = None;
-        // Where the terminal has gone, there is nothing to restore.
-        execute!(self.tty, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
-        disable_raw_mode().ok();
+        give_back(&mut self.tty);
         for line in self.held.end() {
             (self.narrate)(&line);
         }
@@ -77,5 +77,45 @@ impl ScreenTerminal {
 impl Drop for ScreenTerminal {
     fn drop(&mut self) {
         self.leave();
+    }
+}
+
+/// Makes a terminal as it was before.
+fn give_back(tty: &mut impl io::Write) {
+    // Where the terminal has gone, there is nothing to restore.
+    execute!(tty, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
+    disable_raw_mode().ok();
+}
+
+/// Lets a panic leave the screen before it is told: what is written on it is gone with it.
+fn leave_before_panics(tty: File) {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back(&mut &tty);
+        tell(panic);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Seek as _};
+
+    #[test]
+    fn the_words_of_a_panic_are_written_after_the_screen() {
+        let mut tty = tempfile::tempfile().unwrap();
+        let said = tty.try_clone().unwrap();
+        std::panic::set_hook(Box::new(move |panic| {
+            io::Write::write_all(&mut &said, panic.to_string().as_bytes()).unwrap();
+        }));
+        leave_before_panics(tty.try_clone().unwrap());
+        let ended = std::thread::spawn(|| panic!("lost in the screen")).join();
+        drop(std::panic::take_hook());
+        assert!(ended.is_err());
+        let mut text = String::new();
+        tty.rewind().unwrap();
+        tty.read_to_string(&mut text).unwrap();
+        let left = text.find("\u{1b}[?1049l").unwrap();
+        assert!(left < text.find("lost in the screen").unwrap(), "{text:?}");
     }
 }
