@@ -195,7 +195,7 @@ pub(super) const KEYS: [Key; 18] = [
         codes: &[KeyCode::Char('/')],
         shown: "/",
         short: "",
-        purpose: "only rows whose name or subject has a text",
+        purpose: "only rows with this name or subject",
         does: Does::Filter,
     },
     Key {
