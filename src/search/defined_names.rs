@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::headings::{defining_word, is_c_definition, is_definition};
+use super::headings::{AFTER_NAME, defining_word, is_c_definition, is_definition};
 
 /// The longest parameters of a function, in bytes.
 const MAX_PARAMETERS: usize = 2_000;
@@ -77,10 +77,6 @@ const BEFORE_BODY: &[&str] = &[
 
 /// The same on the line after the parameters.
 const BEFORE_BODY_BELOW: &[&str] = &[":", "->", "throws"];
-
-/// Words after the name of a class.
-const AFTER_NAME: &[&str] =
-    &["extends", "final", "implements", "inherits", "permits", "where", "with"];
 
 /// A name and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

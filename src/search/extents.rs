@@ -47,7 +47,7 @@ fn type_above(text: &str, start: usize) -> Option<usize> {
 }
 
 /// Returns the length of the definition that a text begins with, in bytes.
-fn length(text: &str) -> usize {
+pub fn length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     let (mut indent, mut has_brace, mut goes_on) = (0, false, true);
     let mut quoted = Quoted::default();
@@ -63,6 +63,10 @@ fn length(text: &str) -> usize {
             indent = own;
         }
         let is_inside = own > indent || in_quotes;
+        // A comment ends nothing, and belongs to what is below it.
+        if end > 0 && !is_inside && !has_brace && is_comment(shown) {
+            continue;
+        }
         if !is_inside && !goes_on {
             if (has_brace && closes(shown)) || ends(shown) {
                 return at;
@@ -119,6 +123,10 @@ fn closes(line: &str) -> bool {
     line.starts_with('}') && !line.ends_with('{')
 }
 
+fn is_comment(line: &str) -> bool {
+    ["# ", "#!", "//", "-- ", ";;"].iter().any(|mark| line.starts_with(mark)) || line == "#"
+}
+
 /// Returns `true` for the `end` of some languages.
 fn ends(line: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').next() == Some("end")
@@ -160,6 +168,7 @@ mod tests {
             "def run(\n    x,\n):\n    y = {\n        1: 2,\n    }\n\n    return y\n",
         );
         assert_whole("run", "def run\n  1\nend\n");
+        assert_whole("run", "def run():\n    x()\n# at the margin\n    y()\n");
         assert_whole("size", "#define SIZE(x) \\\n(x + \\\n1)\n");
     }
 

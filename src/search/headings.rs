@@ -91,6 +91,10 @@ const QUALIFIED: &[&str] = &[
     "unsafe",
 ];
 
+/// Words after the name of a class.
+pub(super) const AFTER_NAME: &[&str] =
+    &["extends", "final", "implements", "inherits", "permits", "where", "with"];
+
 /// Returns `true` for the heading of a section, or the first line of a definition: its words are what the lines below
 /// are about.
 pub fn is_heading(line: &str) -> bool {
@@ -124,6 +128,27 @@ pub fn is_definition(line: &str) -> bool {
     let is_value = matches!(word, "const" | "let" | "static" | "val" | "var");
     (!is_value || indent == 0)
         && rest.starts_with(|c: char| c.is_alphabetic() || "_(<$".contains(c))
+        && !is_prose(word, rest)
+}
+
+/// Returns `true` for words that go on as a sentence would: 'class that merges', 'let it be'.
+fn is_prose(word: &str, rest: &str) -> bool {
+    if matches!(word, "def" | "defn" | "fn" | "impl" | "proc" | "sub") {
+        return false;
+    }
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || "_$.:".contains(c)));
+    let after = rest.get(end.unwrap_or(rest.len())..).unwrap_or_default().trim();
+    let next = after.split_whitespace().next().unwrap_or_default();
+    let is_short = after.split_whitespace().nth(2).is_none();
+    let has_sign = after.contains(['=', '{', '(', '<', ';', ':']);
+    let is_value = matches!(word, "const" | "let" | "static" | "type" | "typedef" | "val" | "var");
+    if is_value {
+        return !has_sign && !is_short;
+    }
+    let is_end = after.is_empty() || after.starts_with(|c: char| !c.is_alphanumeric() && c != '`');
+    // 'struct commit *merge(struct commit *one)'
+    let is_of_c = matches!(word, "enum" | "struct" | "union") && has_sign;
+    !is_end && !is_of_c && !AFTER_NAME.contains(&next)
 }
 
 /// Returns the word for definitions that a line begins with, after its modifiers, and the text after it.

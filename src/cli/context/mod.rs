@@ -13,8 +13,8 @@ use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::absence;
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
-use crate::model::RepoPath;
 use crate::model::text::shell_word;
+use crate::model::{self, Code, Error, RepoPath};
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, unknown_view};
 use crate::ui::answer::{Answer, Outcome};
@@ -176,8 +176,11 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let about = if args.all {
         About::All
     } else if paths.is_empty() || asks {
-        let named = paths.iter().filter(|path| !path.as_bytes().is_empty());
-        files.globs.extend(named.flat_map(at_or_below));
+        let named = || paths.iter().filter(|path| !path.as_bytes().is_empty());
+        for path in named() {
+            require_file(&session, path)?;
+        }
+        files.globs.extend(named().flat_map(at_or_below));
         About::Question(args.question.unwrap_or_else(|| args.words.join(" ")))
     } else {
         About::Paths(paths)
@@ -195,6 +198,17 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     };
     let report = context::context(&session, &request)?;
     face.answer(&report)
+}
+
+/// Refuses a path where neither HEAD nor the working tree has a file: an option after `--`, say.
+fn require_file(session: &Session, path: &RepoPath) -> model::Result<()> {
+    let tree = session.repo.tree_of(session.repo.head()?.commit())?;
+    let is_committed = session.repo.entry_in(tree, path.as_path())?.is_some();
+    if is_committed || path.under(session.repo.workdir()).symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    Err(Error::new(Code::PathNotFound, format!("no file is at or below '{path}'"))
+        .hint("git colony map tree   # the mapped files; options come before '--'"))
 }
 
 /// Returns the globs of a file, or of the files of a directory.

@@ -1,5 +1,7 @@
 //! A candidate as a hit: the line that matches best, its section, its page.
 
+use std::collections::BTreeSet;
+
 use super::candidates::{Candidate, Searched};
 use super::context::NextFile;
 use super::documents::DocumentKind;
@@ -9,6 +11,7 @@ use crate::knowledge::record::source_uri;
 use crate::model::RepoPath;
 use crate::model::{Result, escape};
 use crate::page::pages::PageId;
+use crate::search::defined_names;
 use crate::search::headings::is_heading;
 use crate::search::passages::PAGE_BREAK;
 use crate::search::query::Query;
@@ -173,15 +176,23 @@ fn best_line(query: &Query, body: &str) -> usize {
 
 /// Does the same; `None` if no line has a word of the query.
 pub(super) fn matching_line(query: &Query, body: &str) -> Option<usize> {
-    let score = |line: &str| {
+    let asked = |name: &str| {
+        let whole = words::of(name).pop();
+        whole.is_some_and(|whole| query.words.iter().any(|it| it.word == whole))
+    };
+    let names = defined_names::within(body, 0..body.len()).filter(|it| asked(it.name));
+    let defining: BTreeSet<usize> = names.map(|it| it.line).collect();
+    let score = |line: &str, start: usize| {
         let words = words::of(line);
         let has = |word: &str| words.iter().any(|it| it == word);
         let found = query.words.iter().filter(|it| has(&it.word)).count();
-        (found, found > 0 && is_heading(line))
+        (found, found > 0 && defining.contains(&start), found > 0 && is_heading(line))
     };
-    let mut best = (None, (0, false));
-    for (number, line) in body.lines().enumerate() {
-        let score = score(line);
+    let mut best = (None, (0, false, false));
+    let mut start = 0;
+    for (number, line) in body.split_inclusive('\n').enumerate() {
+        let score = score(line, start);
+        start += line.len();
         if score > best.1 {
             best = (Some(number), score);
         }

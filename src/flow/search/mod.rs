@@ -201,7 +201,10 @@ fn search_once(
 ) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
     let searched = candidates::open(session, &request.files, kept, Wanted::Question(&query))?;
-    let (ranked, total) = searched.rank(&query, request.limit)?;
+    let (mut ranked, total) = searched.rank(&query, request.limit)?;
+    if request.syntax == Syntax::Data {
+        ranked = searched.named_first(&request.query, &query, ranked)?;
+    }
     let best = ranked.iter().take(request.limit);
     let hits: Vec<Hit> =
         best.map(|it| searched.hit(&query, &searched.candidate(it)?)).collect::<Result<_>>()?;

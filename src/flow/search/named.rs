@@ -1,5 +1,6 @@
 //! The name that a question asks for: its definition, or that no file has it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
@@ -41,42 +42,92 @@ pub(super) struct Definition {
 }
 
 impl Searched<'_> {
-    /// Finds the definition of the name that a question asks for, of several the longest: the others may only declare it.
+    /// Finds the best definition of the name that a question asks for, of those in these passages.
     pub(super) fn definition(
         &self,
         question: &str,
         ranked: &[Ranked],
     ) -> Result<Option<Definition>> {
-        let name = identifiers::only_name(question).and_then(|name| words::of(name).pop());
-        let Some(name) = name else {
-            return Ok(None);
+        let is_ranked = |it: &Definition| {
+            ranked.iter().any(|of| (of.document, of.passage) == (it.document, it.passages.start))
+        };
+        Ok(self.definitions_of(question)?.into_iter().find(is_ranked))
+    }
+
+    /// Finds the definitions of the name that a question asks for: first those with its very letters, of these the longest,
+    /// as the others may only declare it.
+    fn definitions_of(&self, question: &str) -> Result<Vec<Definition>> {
+        let typed = identifiers::only_name(question).unwrap_or_default();
+        let Some(name) = words::of(typed).pop() else {
+            return Ok(Vec::new());
         };
         let defining = self.passages_with(&self.places(&format!("{NAME_MARK}{name}"))?);
         if defining.len() > MAX_DEFINITIONS {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let mut longest = None;
-        for it in ranked.iter().filter(|it| defining.contains(&(it.document, it.passage))) {
-            let candidate = self.candidate(it)?;
+        let mut found = Vec::new();
+        for (document, first) in defining {
+            let candidate = self.candidate(&Ranked { document, passage: first, score: 0.0 })?;
             let text = self.text(&candidate)?;
-            let found = extents::definition(&text, candidate.passage.range(), &name);
-            let length = |(_, _, range): &(_, _, Range<usize>)| range.len();
-            if let Some(range) = found
-                && longest.as_ref().is_none_or(|known| length(known) < range.len())
-            {
-                longest = Some((it, candidate, range));
+            let Some(range) = extents::definition(&text, candidate.passage.range(), &name) else {
+                continue;
+            };
+            let stored = &candidate.document;
+            let starts_inside = |number: &usize| {
+                stored.passage(*number).is_some_and(|it| it.range().start < range.end)
+            };
+            let after = first + 1..self.passage_count(document);
+            let passages = first..first + 1 + after.take_while(starts_inside).count();
+            let beginning = text.get(range.clone()).unwrap_or_default().lines().take(2);
+            let is_exact = beginning.into_iter().any(|line| line.contains(typed));
+            found.push((!is_exact, Reverse(range.len()), Definition { document, passages, range }));
+        }
+        found.sort_by_key(|(is_other, length, _)| (*is_other, *length));
+        Ok(found.into_iter().map(|(_, _, definition)| definition).collect())
+    }
+
+    /// Puts first what a question names: the passages that define its name, and the files with this name.
+    pub(super) fn named_first(
+        &self,
+        question: &str,
+        query: &Query,
+        mut ranked: Vec<Ranked>,
+    ) -> Result<Vec<Ranked>> {
+        let score = ranked.first().map_or(0.0, |it| it.score);
+        let mut first = Vec::new();
+        let defining = self.definitions_of(question)?.into_iter();
+        let places = defining.map(|it| (it.document, it.passages.start));
+        for (document, passage) in places.chain(self.files_named(question)?) {
+            let it = Ranked { document, passage, score };
+            if self.matches(query, &it)? {
+                first.push(it);
             }
         }
-        let Some((best, candidate, range)) = longest else {
-            return Ok(None);
+        let place = |it: &Ranked| (it.document, it.passage);
+        ranked.retain(|it| !first.iter().any(|named| place(named) == place(it)));
+        first.append(&mut ranked);
+        Ok(first)
+    }
+
+    /// Finds the files whose whole name a question is, each with its first passage.
+    fn files_named(&self, question: &str) -> Result<Vec<(usize, usize)>> {
+        let typed = question.trim();
+        let name = words::of(typed).pop().filter(|_| typed.contains('.'));
+        let Some(name) = name else {
+            return Ok(Vec::new());
         };
-        let stored = &candidate.document;
-        let starts_inside =
-            |number: &usize| stored.passage(*number).is_some_and(|it| it.range().start < range.end);
-        let first = best.passage;
-        let after = first + 1..self.passage_count(best.document);
-        let passages = first..first + 1 + after.take_while(starts_inside).count();
-        Ok(Some(Definition { document: best.document, passages, range }))
+        let named = self.passages_with(&self.places(&format!("{PATH_MARK}{name}"))?);
+        let mut found = Vec::new();
+        for (document, passage) in named.into_iter().take(MAX_READ) {
+            let candidate = self.candidate(&Ranked { document, passage, score: 0.0 })?;
+            let path = candidate.document.document.path.to_string();
+            if path.rsplit('/').next() == Some(typed) {
+                found.push((path.len(), document));
+            }
+        }
+        found.sort_unstable();
+        found.truncate(MAX_DEFINITIONS);
+        Ok(found.into_iter().map(|(_, document)| (document, 0)).collect())
     }
 
     /// Returns the identifier that a question consists of, if no searched file has it, not even as a part of another.

@@ -208,7 +208,7 @@ impl Searched<'_> {
         Ok(())
     }
 
-    fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
+    pub(super) fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
         let candidate = self.candidate(ranked)?;
         let path = &candidate.document.document.path;
         let is_wanted = |globs: &Globs| globs.verdict(path) == GlobVerdict::In;

@@ -5,6 +5,7 @@
 
 use crate::model::RepoPath;
 use crate::search::headings::{is_definition, is_heading, is_title};
+use crate::search::{defined_names, extents};
 use crate::text::readers::Format;
 
 /// The maximum length of a name, in characters.
@@ -14,35 +15,41 @@ const MAX_LENGTH: usize = 160;
 const LEADS: [&str; 8] = ["//", "/*", "*", "#", "@", "--", ";", "[["];
 
 /// Finds the heading or definition that a place belongs to: its own line, the definition that comments before it are about,
-/// or the nearest one above that is not further indented.
+/// or the nearest one above that is not further indented, of definitions one that has not ended.
 pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> {
-    let name = match Format::of_knowledge(path)? {
-        Format::Code => name_of_definition,
-        _ => name_of_title,
+    let is_code = Format::of_knowledge(path)? == Format::Code;
+    let name = |start: usize| {
+        let line = text.get(start..)?.lines().next()?;
+        if is_code { name_of_definition(line, text, start) } else { name_of_title(line) }
     };
-    let line_end = text.get(at..)?.find('\n').map_or(text.len(), |end| at + end);
-    let own = text.get(at..line_end)?;
-    if let Some(name) = after_comments(text.get(at..)?).and_then(name) {
+    if let Some(name) = after_comments(text.get(at..)?).and_then(|after| name(at + after)) {
         return Some(name);
     }
     let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = text.get(at..)?.lines().next().unwrap_or_default();
     let mut most = if own.trim().is_empty() { usize::MAX } else { indent(own) };
-    let mut above = text.get(..line_end)?.lines().rev();
-    above.find_map(|line| {
-        if line.trim().is_empty() {
-            return None;
+    let mut start = at;
+    loop {
+        let line = text.get(start..)?.lines().next().unwrap_or_default();
+        if !line.trim().is_empty() {
+            let is_outer = indent(line) <= most;
+            most = most.min(indent(line));
+            let found = name(start).filter(|name| is_outer && !name.is_empty());
+            let has_place =
+                || !is_code || at < start + extents::length(text.get(start..).unwrap_or_default());
+            if found.is_some() && has_place() {
+                return found;
+            }
         }
-        let is_outer = indent(line) <= most;
-        most = most.min(indent(line));
-        name(line).filter(|name| is_outer && !name.is_empty())
-    })
+        start = text.get(..start.checked_sub(1)?)?.rfind('\n').map_or(0, |end| end + 1);
+    }
 }
 
-/// Returns the line after the comments and attributes that a text begins with; `None` if it begins with none.
-fn after_comments(text: &str) -> Option<&str> {
+/// Returns the start of the line after the comments and attributes that a text begins with; `None` if it begins with none.
+fn after_comments(text: &str) -> Option<usize> {
     let is_lead = |line: &&str| LEADS.iter().any(|lead| line.trim_start().starts_with(lead));
-    text.lines().next().filter(is_lead)?;
-    text.lines().find(|line| !is_lead(line))
+    let leads: usize = text.split_inclusive('\n').take_while(is_lead).map(str::len).sum();
+    (0 < leads && leads < text.len()).then_some(leads)
 }
 
 fn name_of_title(line: &str) -> Option<String> {
@@ -55,11 +62,12 @@ fn name_of_title(line: &str) -> Option<String> {
 }
 
 /// Returns a definition without its value, and without what its line leaves open: a body, the rest of its parameters.
-fn name_of_definition(line: &str) -> Option<String> {
+fn name_of_definition(line: &str, text: &str, start: usize) -> Option<String> {
     let before = line.split('(').next().unwrap_or_default();
     // 'A hub (a bare' is prose, 'merge_base(one' is not.
     let is_prose = !is_definition(line) && before.ends_with(' ');
-    if !is_heading(line) || is_title(line) || is_prose {
+    let has_name = || defined_names::within(text, start..start + line.len()).next().is_some();
+    if is_title(line) || is_prose || !(is_heading(line) || has_name()) {
         return None;
     }
     let line = shortened(line.trim()).unwrap_or(line.trim());
@@ -110,6 +118,17 @@ mod tests {
         assert_eq!(at("let x").as_deref(), Some("fn base(&self)"));
         assert_eq!(at("fn run").as_deref(), Some("fn run() {}"));
         assert_eq!(section_of("a.rs", "no heading\n", "no"), None);
+    }
+
+    #[test]
+    fn a_definition_that_has_ended_names_no_section() {
+        let text = "var res = 1\n\nres.send = function send(x) {\n  run();\n};\n\nrun();\n";
+        assert_eq!(section_of("a.js", text, "  run").as_deref(), Some("res.send"));
+        let last = text.rfind("run").unwrap();
+        assert_eq!(section(&RepoPath::from("a.js"), text, last), None);
+        let java = "class A {\n  int one(int x) {\n    run();\n  }\n\n  // last\n}\n";
+        assert_eq!(section_of("A.java", java, "    run").as_deref(), Some("int one"));
+        assert_eq!(section_of("A.java", java, "  // last").as_deref(), Some("class A"));
     }
 
     #[test]

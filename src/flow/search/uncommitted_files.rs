@@ -49,7 +49,10 @@ pub(super) struct UncommittedFiles {
     files: BTreeMap<RepoPath, (Encoding, String)>,
     /// Those that are not text: images, or text in an encoding that only git reads.
     not_text: BTreeSet<RepoPath>,
+    /// The number of those that are too large, or cannot be read: they are not searched.
     left_out: usize,
+    /// The number of those that are too many: they are searched as they are committed.
+    as_committed: usize,
 }
 
 /// Returns for each scope its name if it has files of HEAD of this repository.
@@ -120,7 +123,7 @@ pub(super) fn put_above<'v>(
 impl UncommittedFiles {
     /// Returns `true` if none was left out.
     pub(super) fn are_all(&self) -> bool {
-        self.left_out == 0 && self.not_text.is_empty()
+        self.left_out == 0 && self.as_committed == 0 && self.not_text.is_empty()
     }
 
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
@@ -138,7 +141,7 @@ impl UncommittedFiles {
         for path in changed {
             session.world.interrupt.check()?;
             if found.files.len() >= MAX_FILES || bytes >= MAX_BYTES {
-                found.left_out += 1;
+                found.as_committed += 1;
                 continue;
             }
             let interrupt = &session.world.interrupt;
@@ -146,7 +149,7 @@ impl UncommittedFiles {
                 Err(Fault::Interrupted(error)) => return Err(error),
                 Err(Fault::TooLarge(_) | Fault::Unreadable(_)) => {
                     found.left_out += 1;
-                    continue;
+                    None
                 }
                 // It is gone, or something else than a file is there now.
                 Err(Fault::Link | Fault::NoPlainFile) => None,
@@ -163,13 +166,20 @@ impl UncommittedFiles {
                 }
             }
         }
-        if found.left_out > 0 {
-            (session.world.narrate)(&format!(
-                "note: not searched, as they are too many or too large: {}",
-                count(found.left_out, "uncommitted file")
-            ));
-        }
+        found.tell_left_out(session);
         Ok(found)
+    }
+
+    fn tell_left_out(&self, session: &Session) {
+        for (number, what) in [
+            (self.left_out, "not searched, as they are too large"),
+            (self.as_committed, "searched as committed, as they are too many"),
+        ] {
+            if number > 0 {
+                let files = count(number, "uncommitted file");
+                (session.world.narrate)(&format!("note: {what}: {files}"));
+            }
+        }
     }
 
     /// Adds them to the documents of an answer.

@@ -220,6 +220,8 @@ impl Places {
 fn damaged(path: &Path) -> Error {
     let message = format!("'{}' does not hold a worktree key", path.display());
     Error::new(Code::RepositoryBroken, message)
+        .unchanged()
+        .hint("git for-each-ref refs/colony-local/ops   # has its key; or delete the file")
 }
 
 fn key_in(git_dir: &Path) -> PathBuf {

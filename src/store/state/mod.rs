@@ -139,9 +139,14 @@ impl State {
     /// Does the same for an answer, which is given also where the state cannot be written.
     pub fn open_for_answer(session: &Session) -> Result<State, Unusable> {
         let path = path(session);
-        let is_dry = session.is_dry() || (path.exists() && !may_write(&path));
-        let mode = if is_dry { Mode::Dry } else { Mode::Kept };
-        State::open_at(&path, mode, Waiter::of(session))
+        let kept = !session.is_dry() && may_write(&path);
+        if kept {
+            match State::open_at(&path, Mode::Kept, Waiter::of(session)) {
+                Err(why) if !why.is_busy() => {}
+                opened => return opened,
+            }
+        }
+        State::open_at(&path, Mode::Dry, Waiter::of(session))
     }
 
     /// Returns `true` if what is written stays.

@@ -75,6 +75,9 @@ fn a_plan_is_hydrated_for_an_answer_where_nothing_is_kept() {
     assert!(!warned.contains("warning"), "{warned}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("later()"));
     assert_eq!(fs::read(desk.path(".git/colony/state/1.db")).unwrap(), state);
+    fs::remove_file(desk.path(".git/colony/state/1.db")).unwrap();
+    let output = in_read_only(&desk, "colony context --plan default zebra_crossing");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("later()"));
     let output = in_read_only(&desk, "colony context hydrate");
     assert_eq!(output.status.code(), Some(128));
 }

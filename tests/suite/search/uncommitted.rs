@@ -83,6 +83,9 @@ fn too_large_files_are_named_in_one_line() {
     let run = sandbox.run(&["search", "quiescence"]);
     assert!(run.stderr.contains("too large: 1 uncommitted file"), "{}", output(&run));
     assert!(run.stdout.contains("src/small.rs"), "{}", output(&run));
+    // What was committed is not what is there.
+    sandbox.write("src/graph/base.rs", "fn quiescence() {}\n".repeat(100_000));
+    assert!(!found(&sandbox, "common").contains("src/graph/base.rs"));
 }
 
 #[test]
