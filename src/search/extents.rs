@@ -63,7 +63,7 @@ pub fn length(text: &str) -> usize {
             indent = own;
         }
         let is_inside = own > indent || in_quotes;
-        // A comment ends nothing, and belongs to what is below it.
+        // A comment ends nothing, and belongs to the lines below it.
         if end > 0 && !is_inside && !has_brace && is_comment(shown) {
             continue;
         }

@@ -55,6 +55,10 @@ pub struct PageStatsReport {
 
 /// Counts the pages of a scope, or of all.
 pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport> {
+    again_if_damaged(session, || stats_once(session, wanted))
+}
+
+fn stats_once(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport> {
     let (opened, sizes) = sizes(session)?;
     let state = PageState::of(session);
     let stale = state.stale(session, &opened)?;

@@ -190,5 +190,5 @@ fn lost_commit(id: Oid) -> Error {
     let short = id.get(..12).unwrap_or_default();
     Error::new(Code::ObjectMissing, format!("commit {short} or its parent is missing"))
         .unchanged()
-        .hint("git fsck   # names what is missing; fetch it from another clone")
+        .hint("git fsck   # names all that is missing; fetch it from another clone")
 }

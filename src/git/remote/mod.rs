@@ -224,8 +224,8 @@ impl<'a> Remote<'a> {
     }
 }
 
-/// The name of the hub among the remotes of a clone. It only shows other programs what is published, on this machine: it
-/// is none of the remotes that we talk to, and what it alone has is not elsewhere.
+/// The name of the hub among the remotes of a clone. It only shows other programs that commits are published, on this
+/// machine: git-colony never talks to it, and commits that it alone has are not elsewhere.
 pub const HUB_REMOTE: &str = "colony-hub";
 
 impl Repo {

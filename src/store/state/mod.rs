@@ -149,7 +149,7 @@ impl State {
         State::open_at(&path, Mode::Dry, Waiter::of(session))
     }
 
-    /// Returns `true` if what is written stays.
+    /// Returns `true` if changes stay.
     pub fn is_kept(&self) -> bool {
         self.mode == Mode::Kept
     }

@@ -87,7 +87,7 @@ fn give_back(tty: &mut impl io::Write) {
     disable_raw_mode().ok();
 }
 
-/// Lets a panic leave the screen before it is told: what is written on it is gone with it.
+/// Lets a panic leave the screen before its message is written: that would be gone with the screen.
 fn leave_before_panics(tty: File) {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
