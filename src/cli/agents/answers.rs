@@ -207,6 +207,11 @@ impl Answer for RemovedAgent {
         }
         lines.extend(kept_log(self));
         lines.extend(self.left_behind.as_ref().map(left_behind));
+        lines.extend(self.keep_days.filter(|_| self.dry_run).map(|days| match days {
+            0 => "its folder would be deleted at once".to_owned(),
+            1 => "its folder would be kept for 1 day".to_owned(),
+            days => format!("its folder would be kept for {days} days"),
+        }));
         lines.extend(self.folder.as_ref().map(|folder| format!("its {}", kept_folder(folder))));
         if let Some(kept) = &self.kept_as {
             lines.push(match &self.agent {

@@ -65,6 +65,9 @@ pub struct RemovedAgent {
     pub log: KeptLog,
     /// Its folder, which `agents restore` brings back as it is; `None` if it is deleted, and in a dry run.
     pub folder: Option<KeptFolder>,
+    /// The number of days for which the folder of an agent is kept; 0 if it is deleted at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_days: Option<u64>,
     /// Its folder, if that was to be deleted at once and could not be.
     pub left_behind: Option<LeftBehind>,
     /// True if nothing was done because of a dry run.
@@ -93,7 +96,7 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
     let unmerged_commits = count_unmerged(session, &clone);
     let keep_days = Some(session.settings.keep_removed_days);
     let report = remove_clone(&session.world, &clone, options, keep_days)?;
-    let report = RemovedAgent { unmerged_commits, ..report };
+    let report = RemovedAgent { unmerged_commits, keep_days, ..report };
     if !options.dry_run {
         crate::flow::clones::colony::gather(session);
     }
@@ -253,6 +256,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         ignored_count,
         ignored,
         log: removed_operations::look(&inside)?,
+        keep_days: None,
         folder: None,
         left_behind: None,
         dry_run: true,

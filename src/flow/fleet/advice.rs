@@ -162,7 +162,10 @@ fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r
         is_clean && !desk.is_own(row) && desk.may_merge(row)
     };
     let named = |name: &String| open.iter().filter(is_ready).find(|row| is_named(row, name));
-    order.iter().filter_map(named).copied().collect()
+    let mut rows: Vec<&Row> = order.iter().filter_map(named).copied().collect();
+    // Those who are done before those who may still be working.
+    rows.sort_by_key(|row| row.done.is_none());
+    rows
 }
 
 /// Returns the rows that merge cleanly one after the other, and those that would meet one of them, each with the paths.

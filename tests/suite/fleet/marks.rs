@@ -184,6 +184,21 @@ fn held_commits_stay_held_whatever_becomes_of_the_agent() {
 }
 
 #[test]
+fn work_that_is_done_is_the_next_to_merge() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "ada.txt", "of ada\n");
+    commit(&bob, "bob.txt", "of bob\n");
+    assert_eq!(desk.json(&["fleet"])["next"]["clean"], json!(["ada", "bob"]));
+    bob.colony(&["agents", "done"]);
+    let next = &desk.json(&["fleet"])["next"];
+    assert_eq!(next["clean"], json!(["bob", "ada"]), "{next:#}");
+    assert_eq!(next["command"], "git colony merge bob");
+    let planned = desk.colony(&["agents", "remove", "bob", "-n"]);
+    assert!(planned.contains("its folder would be kept for 7 days"), "{planned}");
+}
+
+#[test]
 fn nobody_is_done_for_another() {
     let desk = Sandbox::new();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
