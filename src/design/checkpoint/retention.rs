@@ -6,6 +6,7 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::submodule::unused_states::{self, Going};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
@@ -33,6 +34,8 @@ pub struct PruneReport {
     pub operations_removed: Vec<OperationId>,
     /// The number of automatic checkpoints that were deleted.
     pub automatic_removed: usize,
+    /// The number of states of submodules that nothing names any more, and that were deleted.
+    pub submodule_states_removed: usize,
     /// The number of backup refs of migrations to git-lfs that were deleted with these.
     pub backups_removed: usize,
     /// Colony refs to objects that git has deleted: their content is lost, and they were deleted
@@ -119,9 +122,12 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         retained_objects::forget_unheld(session)?;
     }
     let large = retained_objects::forget_unheld_named(session)?;
+    let going = Going { operations: &ids, refs: &automatic };
+    let submodule_states_removed = unused_states::prune(session, &places, &going)?;
     Ok(PruneReport {
         freed: freed + large,
         automatic_removed: automatic.len(),
+        submodule_states_removed,
         backups_removed: backups.len(),
         commits_dropped: dropped.named,
         commits_dropped_count: dropped.count,
