@@ -1,5 +1,5 @@
-//! Deletes the states of submodules that no checkpoint and no operation of this worktree names any more. Nothing else
-//! deletes them.
+//! Deletes the states of submodules that no checkpoint and no operation of this worktree names any more. Only
+//! `deinit --purge` deletes others.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::model::id::OperationId;
 use crate::store::Session;
+use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::{Log, recover};
@@ -54,6 +55,23 @@ pub(in crate::design) fn prune(
         }
     }
     Ok(count)
+}
+
+/// Deletes all states of this worktree in submodules that are set up here, and the empty folder of git-colony there. The
+/// caller holds the lock of this worktree.
+pub fn forget_all(session: &Session) -> Result<()> {
+    let Some(places) = Places::find(&session.repo)? else {
+        return Ok(());
+    };
+    for Unused { submodule, refs } in holders(session, &ref_names::states_of_parent(&places.key))? {
+        remove(&submodule, &refs)?;
+        let repo = &submodule.session.repo;
+        // With a key, the submodule has operations of its own.
+        if Places::find(repo)?.is_none() {
+            atomic::remove_folder(&repo.git_dir().join("colony"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Lists the submodules that hold states of this worktree, and those inside them.

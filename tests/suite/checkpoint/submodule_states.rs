@@ -361,3 +361,24 @@ fn undo_keeps_a_checkpoint_with_the_only_copy() {
     top.colony(&["restore", "one"]);
     assert_eq!(inner.read("a.txt"), "edited\n");
 }
+
+#[test]
+fn deinit_purges_states_of_submodules() {
+    let nested = Nested::new();
+    let (top, inner) = (&nested.top, nested.inner());
+    top.colony(&["checkpoint", "--off-branch", "-m", "nothing inside"]);
+    let refs = || inner.git(&["for-each-ref"]);
+    let before = refs();
+    inner.write("a.txt", "edited\n");
+    inner.write("../sub/deep/a.txt", "edited\n");
+    let kept = top.json(&["checkpoint", "--off-branch", "-m", "one"]);
+    assert_eq!(kept["submodules"].as_array().map(Vec::len), Some(2), "{kept:#}");
+    assert_ne!(refs(), before);
+    top.colony(&["deinit", "--purge", "--force"]);
+    assert_eq!(refs(), before);
+    for modules in [".git/modules/sub", ".git/modules/sub/modules/deep"] {
+        assert!(!top.path(modules).join("colony").exists());
+        assert!(top.path(modules).join("HEAD").exists());
+    }
+    assert_eq!(inner.read("a.txt"), "edited\n");
+}
