@@ -12,6 +12,7 @@ use crate::design::checkpoint::worktree_snapshot::Kept;
 use crate::design::merge::tree_moves::{changes_from_here, ignored_among, plan_known_moves};
 use crate::design::submodule::snapshots::SubmoduleState;
 use crate::design::submodule::{AbsenceReason, Submodule, is_final};
+use crate::design::uncommitted::changed_paths;
 use crate::git::Oid;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::worktree::snapshot::Unstorable;
@@ -60,9 +61,24 @@ pub(super) fn plan(
         let ignored = ignored_among(&work.moves, &work.kept);
         report.ignored_kept.extend(ignored.iter().map(|path| work.submodule.at(path)));
     }
-    report.left_alone.retain(|left| !read.contains(&left.path));
+    report.left_alone.retain(|left| !read.contains(&left.path) && !is_done(session, left, &read));
     all.retain(|work| !work.moves.is_empty());
     Ok(all)
+}
+
+/// Returns `true` for a submodule whose only edits are inside its own submodules, which are all among `read`.
+fn is_done(session: &Session, left: &LeftOut, read: &BTreeSet<&RepoPath>) -> bool {
+    if !read.iter().any(|path| path.is_at_or_below(&left.path)) {
+        return false;
+    }
+    let Ok(outer) = Submodule::open(session, &left.path) else {
+        return false;
+    };
+    let inside = &outer.session;
+    inside.repo.scan(&inside.world).is_ok_and(|scan| {
+        changed_paths(&scan).is_empty()
+            && scan.edited_submodules.iter().all(|path| read.contains(&outer.at(path)))
+    })
 }
 
 /// Turns an error about one submodule into a warning, unless it stops the whole command.

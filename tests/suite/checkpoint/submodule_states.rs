@@ -134,6 +134,44 @@ fn the_index_of_a_submodule_is_kept_and_stays() {
 }
 
 #[test]
+fn a_state_before_an_operation_has_edits_inside_too() {
+    let nested = Nested::new();
+    let (top, inner) = (&nested.top, nested.inner());
+    let deep = top.at(top.path("sub/deep"));
+    deep.write("a.txt", "edited\n");
+    let kept = top.json(&["checkpoint", "--off-branch", "-m", "one"]);
+    assert_eq!(kept["submodules"].as_array().map(Vec::len), Some(1), "{kept:#}");
+    assert_eq!(kept["submodules"][0]["path"], "sub/deep");
+    let shown = top.colony(&["checkpoints", "show", "one"]);
+    assert!(shown.contains("kept too: edits inside the submodule sub/deep\n"), "{shown}");
+    deep.write("a.txt", "an hour of work\n");
+    let restored = top.json(&["restore", "one"]);
+    assert_eq!(restored["left_alone"], serde_json::json!([]), "{restored:#}");
+    assert_eq!(deep.read("a.txt"), "edited\n");
+    inner.write("a.txt", "only here\n");
+    let op = restored["recovery"].as_str().unwrap();
+    let restored = top.json(&["restore", op, "--mode", "files"]);
+    assert_eq!(deep.read("a.txt"), "an hour of work\n", "{restored:#}");
+    assert_eq!(restored["left_alone"][0]["path"], "sub", "{restored:#}");
+    assert_eq!(inner.read("a.txt"), "only here\n");
+}
+
+#[test]
+fn a_head_that_has_moved_stays_and_is_named() {
+    let nested = Nested::new();
+    let (top, inner) = (&nested.top, nested.inner());
+    inner.write("a.txt", "edited\n");
+    top.colony(&["checkpoint", "--off-branch", "-m", "one"]);
+    inner.git(&[&WHO[..], &["commit", "-qam", "inside"]].concat());
+    inner.write("a.txt", "later\n");
+    let head = inner.head_commit();
+    let said = top.colony(&["restore", "one", "--mode", "files"]);
+    assert!(said.contains("the submodule sub stays at another commit than then"), "{said}");
+    assert!(!said.contains("submodule not touched"), "{said}");
+    assert_eq!((inner.head_commit(), inner.read("a.txt")), (head, "edited\n".to_owned()));
+}
+
+#[test]
 fn a_dry_run_writes_nothing_into_a_submodule() {
     let nested = Nested::new();
     let (top, inner) = (&nested.top, nested.inner());
