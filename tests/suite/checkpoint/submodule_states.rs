@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::submodule_edits::{FILES, Nested, Random, WHO};
-use crate::support::View;
+use crate::support::{Sandbox, View};
 
 /// The refs of a submodule that git-colony has made.
 fn states(of: &View) -> Vec<String> {
@@ -255,7 +255,7 @@ fn a_deleted_submodule_is_named_and_stops_nothing() {
     let named = "not on this machine: edits inside sub; git submodule update --init sub, then";
     assert!(said.contains(named), "{said}");
     assert_eq!(top.read("a.txt"), "edited too\n");
-    let update = ["submodule", "--quiet", "update", "--init", "--force", "sub"];
+    let update = ["submodule", "--quiet", "update", "--init", "sub"];
     top.git(&[&FILES[..], &update].concat());
     top.colony(&["restore", "one"]);
     assert_eq!(inner.read("a.txt"), "edited\n", "its repository still has the state");
@@ -366,6 +366,40 @@ fn rules_for_new_files_hold_inside_submodules() {
     top.git(&["config", "colony.maxNewFiles", "1"]);
     let kept = top.json(&["checkpoint", "--off-branch", "-m", "many"]);
     assert_eq!(reasons(&kept), [("sub", "edited-submodule")]);
+}
+
+#[test]
+fn the_edits_of_64_submodules_are_kept() {
+    let top = Sandbox::new();
+    fs::create_dir(top.path("s00")).unwrap();
+    let first = top.at(top.path("s00"));
+    first.git(&["init", "-q", "--template=", "."]);
+    first.write("a.txt", "inside\n");
+    first.git(&["add", "a.txt"]);
+    first.git(&[&WHO[..], &["commit", "-qm", "inside"]].concat());
+    for number in 1..66 {
+        let copied = top.process("cp").args(["-a", "s00", &format!("s{number:02}")]).status();
+        assert!(copied.unwrap().success());
+    }
+    // Their git directories are in their folders.
+    top.git(&["-c", "advice.addEmbeddedRepo=false", "add", "."]);
+    top.git(&["commit", "-qm", "submodules"]);
+    for number in 0..66 {
+        top.write(&format!("s{number:02}/a.txt"), "edited\n");
+    }
+    let kept = top.json(&["checkpoint", "--off-branch", "-m", "one"]);
+    assert_eq!(kept["submodules"].as_array().map(Vec::len), Some(64), "{kept:#}");
+    assert_eq!(reasons(&kept), [("s64", "edited-submodule"), ("s65", "edited-submodule")]);
+    for path in ["s63/a.txt", "s64/a.txt"] {
+        top.write(path, "other\n");
+    }
+    top.colony(&["restore", "one", "--mode", "files"]);
+    assert_eq!(
+        (top.read("s63/a.txt"), top.read("s64/a.txt")),
+        ("edited\n".into(), "other\n".into())
+    );
+    top.colony(&["undo"]);
+    assert_eq!(top.read("s63/a.txt"), "other\n");
 }
 
 #[test]
