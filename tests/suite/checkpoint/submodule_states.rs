@@ -292,6 +292,26 @@ fn a_repository_that_belongs_elsewhere_is_left_alone() {
 }
 
 #[test]
+fn a_submodule_in_the_middle_of_a_merge_is_left_alone() {
+    let nested = Nested::new();
+    let (top, inner) = (&nested.top, nested.inner());
+    inner.write("a.txt", "edited\n");
+    top.colony(&["checkpoint", "-m", "one"]);
+    inner.git(&["checkout", "-q", "-b", "side"]);
+    inner.git(&[&WHO[..], &["commit", "-qam", "ours"]].concat());
+    inner.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    inner.write("a.txt", "theirs\n");
+    inner.git(&[&WHO[..], &["commit", "-qam", "theirs"]].concat());
+    inner.git_any(&[&WHO[..], &["merge", "-q", "side"]].concat());
+    let kept = top.json(&["checkpoint", "--off-branch", "-m", "two"]);
+    assert_eq!(kept["submodules"][0]["path"], "sub", "{kept:#}");
+    let in_conflict = inner.read("a.txt");
+    let restored = top.json(&["restore", "one", "--mode", "files"]);
+    assert_eq!(absent(&restored), [("sub", "in-progress")], "{restored:#}");
+    assert_eq!(inner.read("a.txt"), in_conflict);
+}
+
+#[test]
 fn nothing_configured_in_a_submodule_runs() {
     let nested = Nested::new();
     let (top, inner) = (&nested.top, nested.inner());
