@@ -171,7 +171,7 @@ pub(in crate::design) fn read(
     let checkpoint_id = id_of(&found.name, which);
     let tag = repo.find_tag(found.id);
     let message = match &tag {
-        Some(tag) => TagMessage::read(&String::from_utf8_lossy(&tag.message)),
+        Some(tag) => TagMessage::of(&tag.message),
         // A lightweight tag made by hand.
         None => TagMessage::read(checkpoint_id.trim_start_matches("checkpoint/")),
     };
@@ -256,7 +256,7 @@ pub(in crate::design) fn newest_submodules(
     key: &WorktreeKey,
 ) -> Result<Vec<SubmoduleSnapshot>> {
     let tag = newest_of(repo, key)?.and_then(|id| repo.find_tag(id));
-    let message = tag.map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+    let message = tag.map(|tag| TagMessage::of(&tag.message));
     Ok(message.map(|message| message.submodules).unwrap_or_default())
 }
 

@@ -205,7 +205,15 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
     let last = made.filter(|made| made.date_naive() < now.date_naive()).max();
     let known = last.map_or(now, |last| now.min(last + Duration::days(1)));
     let expired = expired_automatic(session, &prefix, &known)?;
+    let names_submodules = |(_, id): &(RefName, Oid)| {
+        let tag = session.repo.find_tag(*id);
+        tag.is_some_and(|tag| !TagMessage::of(&tag.message).submodules.is_empty())
+    };
+    let has_states = expired.iter().any(names_submodules);
     recover::delete_refs(session, places, &expired, "thin")?;
+    if has_states {
+        unused_states::prune(session, places, &Going { operations: &[], refs: &[] })?;
+    }
     retained_objects::forget_unheld(session)
 }
 
@@ -219,8 +227,7 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
     // Names begin with the time, so the reverse order is newest first.
     for found in session.repo.refs_below(prefix)?.into_iter().rev() {
         let tag = session.repo.find_tag(found.id);
-        let message =
-            tag.as_ref().map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+        let message = tag.as_ref().map(|tag| TagMessage::of(&tag.message));
         let branch = message.and_then(|message| message.branch).unwrap_or_default();
         let name = found.name.to_string();
         let worktree = name.rsplit_once('/').map_or("", |(worktree, _)| worktree);

@@ -125,6 +125,11 @@ impl TagMessage {
         message.contains(&format!("\n\n{}\n", format_line()))
     }
 
+    /// Reads the bytes of a message, as [`TagMessage::read`] does.
+    pub fn of(message: &[u8]) -> TagMessage {
+        TagMessage::read(&String::from_utf8_lossy(message))
+    }
+
     /// Reads a message; a message of another program gives its first line as label and the rest as
     /// reason.
     pub fn read(message: &str) -> TagMessage {

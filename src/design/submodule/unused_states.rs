@@ -127,7 +127,7 @@ fn named(repo: &Repo, places: &Places, going: &Going<'_>) -> Result<Option<BTree
         tags.extend(record.refs.iter().flat_map(|change| [change.old, change.new]).flatten());
     }
     for tag in tags.into_iter().filter_map(|id| repo.find_tag(id)) {
-        let message = TagMessage::read(&String::from_utf8_lossy(&tag.message));
+        let message = TagMessage::of(&tag.message);
         named.extend(message.submodules.into_iter().map(|state| state.snapshot));
     }
     Ok(Some(named))

@@ -433,9 +433,16 @@ fn automatic_checkpoints_keep_a_state_once() {
     assert_eq!(states(&inner).len(), 1);
     inner.write("a.txt", "edited again\n");
     assert_eq!(top.automatic_checkpoint()["changed"], true);
-    let newest = ["restore", "auto@{1}", "--mode", "files"];
-    top.colony(&newest);
+    let older = ["restore", "auto@{1}", "--mode", "files"];
+    top.colony(&older);
     assert_eq!(inner.read("a.txt"), "edited\n");
+    // Thinned out together: two of the branch stay, and what the restore found.
+    top.git(&["config", "colony.keepAutoPerBranch", "2"]);
+    for number in 0..4 {
+        inner.write("a.txt", format!("{number}\n"));
+        assert_eq!(top.automatic_checkpoint()["changed"], true);
+    }
+    assert_eq!(states(&inner).len(), 3);
 }
 
 #[test]
