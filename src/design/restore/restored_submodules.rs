@@ -49,7 +49,7 @@ pub(super) fn plan(
             continue;
         }
         let planned = plan_one(session, request, &target.left_out, state);
-        match stopped(session, &state.path, planned)? {
+        match unless_final(session, &state.path, planned)? {
             Ok(work) => all.push(work),
             Err(reason) => report.miss(state, reason),
         }
@@ -82,7 +82,7 @@ fn is_done(session: &Session, left: &LeftOut, read: &BTreeSet<&RepoPath>) -> boo
 }
 
 /// Turns an error about one submodule into a warning, unless it stops the whole command.
-fn stopped<T>(
+fn unless_final<T>(
     session: &Session,
     path: &RepoPath,
     done: Result<std::result::Result<T, AbsenceReason>>,
@@ -158,7 +158,7 @@ pub(super) fn stage(
     for one in work {
         let state = SubmoduleSnapshot { path: one.report.path.clone(), snapshot: one.report.sha };
         let staged = one.stage(&folder).map(Ok);
-        match stopped(session, &state.path, staged)? {
+        match unless_final(session, &state.path, staged)? {
             Ok(()) => {}
             Err(reason) => {
                 report.submodules_restored.retain(|restored| restored.path != state.path);
