@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::design::checkpoint::left_out::{Allowances, LeaveOutReason, LeftOut};
 use crate::design::checkpoint::{self, CheckpointReport, Request, automatic};
+use crate::design::submodule::snapshots::SubmoduleReport;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::operation::Kind;
@@ -19,6 +20,7 @@ use super::{Face, Run, Stop, typed_path};
 /// Commits everything that is tracked, and everything untracked that is not ignored, on the current
 /// branch. Commit hooks do not run: a checkpoint keeps all files, finished or not.
 /// Left out, and listed: untracked files over 100 MiB, likely secrets, nested repositories.
+/// Edits inside submodules are kept in the repositories of these.
 /// More than 2,000 untracked files are refused.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -141,7 +143,9 @@ impl Answer for CheckpointReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = self.left_out.iter().map(left_out_line).collect();
+        let mut lines: Vec<String> =
+            self.submodules.iter().map(|kept| submodule_line(kept, self.dry_run)).collect();
+        lines.extend(self.left_out.iter().map(left_out_line));
         if !self.without_filter.is_empty() {
             let files = text::count(self.without_filter.len(), "file");
             lines.push(format!(
@@ -157,6 +161,12 @@ impl Answer for CheckpointReport {
     }
 }
 
+fn submodule_line(kept: &SubmoduleReport, dry_run: bool) -> String {
+    let verb = if dry_run { "would keep" } else { "kept" };
+    let changes = text::count(kept.files_changed, "changed path");
+    format!("{verb} too: {changes} inside the submodule {}", kept.path)
+}
+
 pub(super) fn left_out_line(left_out: &LeftOut) -> String {
     let (why, way) = why(left_out.reason);
     let way = way.map_or_else(String::new, |way| format!("; {way} includes it"));
@@ -167,6 +177,9 @@ pub(super) fn left_out_line(left_out: &LeftOut) -> String {
 pub(super) fn why(reason: LeaveOutReason) -> (&'static str, Option<&'static str>) {
     match reason {
         LeaveOutReason::EditedSubmodule => ("edits inside a submodule", None),
+        LeaveOutReason::ForeignSubmodule => {
+            ("edits inside a submodule with filters or a git directory of its own", None)
+        }
         LeaveOutReason::NestedRepository => ("a repository of its own", None),
         LeaveOutReason::RefusedName => ("git refuses the name", None),
         LeaveOutReason::Unreadable => ("cannot be read", None),

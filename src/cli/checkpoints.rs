@@ -208,6 +208,10 @@ impl Answer for ShowReport {
         ];
         lines.extend(checkpoint.branch.iter().map(|branch| format!("branch  {branch}")));
         lines.extend(checkpoint.rationale.lines().map(|line| format!("    {line}")));
+        let inside = checkpoint.submodules.iter();
+        lines.extend(
+            inside.map(|state| format!("kept too: edits inside the submodule {}", state.path)),
+        );
         lines.extend(checkpoint.left_out.iter().map(left_out_line));
         lines.push(text::count(self.paths.len(), "changed path"));
         lines.extend(self.paths.iter().map(|path| format!("  {path}")));

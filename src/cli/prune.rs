@@ -73,6 +73,10 @@ impl Answer for PruneReport {
             let refs = text::count(self.backups_removed, "ref");
             lines.push(format!("of a migration to git-lfs: {refs} as before it"));
         }
+        if self.submodule_states_removed > 0 {
+            let states = text::count(self.submodule_states_removed, "state");
+            lines.push(format!("of submodules: {states} that nothing names any more"));
+        }
         lines.extend(dropped(self));
         let gone = |lost: &LostRef| {
             let (name, missing) = (&lost.name, lost.missing);

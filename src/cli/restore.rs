@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
 use crate::design::restore::remote_commits::RemoteCommits;
-use crate::design::restore::restore_report::RestoreReport;
+use crate::design::restore::restore_report::{AbsentSubmodule, FileCounts, RestoreReport};
 use crate::design::restore::{self, Request, RestoreMode};
+use crate::design::submodule::AbsenceReason;
 use crate::flow::agents::agent_state;
 use crate::flow::clones::colony;
 use crate::flow::reports::completion::Names;
 use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
-use crate::model::{Code, Error};
+use crate::model::{Code, Error, RepoPath};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -205,12 +206,38 @@ fn is_unread(left_out: &LeftOut) -> bool {
 }
 
 fn is_submodule(left_out: &LeftOut) -> bool {
-    left_out.reason == LeaveOutReason::EditedSubmodule
+    matches!(left_out.reason, LeaveOutReason::EditedSubmodule | LeaveOutReason::ForeignSubmodule)
+}
+
+/// Says why the edits inside a submodule are not back.
+fn absent_line(absent: &AbsentSubmodule) -> String {
+    let path = &absent.path;
+    match absent.reason {
+        AbsenceReason::NotSetUp => {
+            let word = typed_word(&path.to_string());
+            format!(
+                "not on this machine: edits inside {path}; git submodule update --init {word}, then restore it"
+            )
+        }
+        AbsenceReason::NoSnapshot => format!("not on this machine: edits inside {path}"),
+        AbsenceReason::NotItsOwn => {
+            format!("not restored: edits inside {path}, with filters or a git directory of its own")
+        }
+        AbsenceReason::InProgress => {
+            format!("not restored: edits inside {path}, git is in the middle of something there")
+        }
+        AbsenceReason::Failed => format!("not restored: edits inside {path}"),
+    }
 }
 
 impl Answer for RestoreReport {
     fn message(&self) -> String {
-        let files = &self.files;
+        let inside = self.submodules_restored.iter().map(|one| one.files);
+        let files = inside.fold(self.files, |sum, files| FileCounts {
+            rewritten: sum.rewritten + files.rewritten,
+            restored: sum.restored + files.restored,
+            removed: sum.removed + files.removed,
+        });
         let counts = [
             (files.rewritten, "rewritten"),
             (files.restored, "restored"),
@@ -227,7 +254,10 @@ impl Answer for RestoreReport {
             None if self.left_alone.iter().any(is_unread) => {
                 format!("'{}' is the current state, as far as it can be read", self.label)
             }
-            None if !self.submodules.is_empty() || self.left_alone.iter().any(is_submodule) => {
+            None if !self.submodules.is_empty()
+                || !self.submodules_absent.is_empty()
+                || self.left_alone.iter().any(is_submodule) =>
+            {
                 format!("'{}' is the current state, but for submodules", self.label)
             }
             None => format!("'{}' is already the current state", self.label),
@@ -251,8 +281,17 @@ impl Answer for RestoreReport {
         lines.extend(
             unignored.map(|path| format!("no longer ignored, stays out of checkpoints: {path}")),
         );
-        let submodules = self.submodules.iter();
+        let is_restored =
+            |path: &&RepoPath| self.submodules_restored.iter().any(|one| one.path == **path);
+        let submodules = self.submodules.iter().filter(|path| !is_restored(path));
         lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
+        lines.extend(self.submodules_restored.iter().filter(|one| one.other_head).map(|one| {
+            let path = &one.path;
+            format!(
+                "the submodule {path} stays at another commit than then: only its files changed"
+            )
+        }));
+        lines.extend(self.submodules_absent.iter().map(absent_line));
         // The flags that take something in are of 'checkpoint'.
         let alone = self.left_alone.iter();
         lines.extend(

@@ -126,7 +126,7 @@ impl Answer for StatusReport {
             lines.push(format!("{ahead} ahead of and {behind} behind the default branch"));
         }
         let edited = self.edited_submodules.iter();
-        lines.extend(edited.map(|path| format!("edited inside, in no checkpoint: {path}")));
+        lines.extend(edited.map(|path| format!("edits inside the submodule {path}")));
         if self.changes.unignored > 0 {
             lines.push(format!(
                 "{} no longer ignored since a restore, left out of checkpoints",

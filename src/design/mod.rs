@@ -14,6 +14,7 @@ pub mod migration;
 pub mod pick;
 pub mod restore;
 pub mod state_digest;
+pub mod submodule;
 pub mod uncommitted;
 pub mod undo;
 pub mod worktree;

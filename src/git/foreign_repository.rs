@@ -69,6 +69,8 @@ const CANNOT: &str = "cannot read the configuration";
 pub(super) struct StandIn {
     common_dir: PathBuf,
     config: String,
+    /// Whether its owner may have configured a filter that is not used here.
+    has_own_filters: bool,
     made: OnceLock<Option<Scratch>>,
 }
 
@@ -83,13 +85,16 @@ impl Repo {
             return Err(discovery::no_reftable());
         }
         let places = Places::of(&inner)?;
+        let has_own_filters =
+            inner.config_snapshot().sections().any(|section| may_add_filter(&section));
         let config = distrust(&mut inner, world, &places)?;
         if writes == ObjectWrites::InMemory {
             inner = inner.with_object_memory();
         }
         let common_dir = places.common_dir.clone();
         let mut repo = Repo::at(inner, places, writes, &world.interrupt)?;
-        repo.stand_in = Some(Arc::new(StandIn { common_dir, config, made: OnceLock::new() }));
+        let made = OnceLock::new();
+        repo.stand_in = Some(Arc::new(StandIn { common_dir, config, has_own_filters, made }));
         // Without them a secret would be stored as it is on disk, and not as git stores it.
         if !world.filters.is_empty() {
             repo.adopt_text(&world.filters)?;
@@ -110,6 +115,7 @@ impl Repo {
             self.stand_in = Some(Arc::new(StandIn {
                 common_dir: stand_in.common_dir.clone(),
                 config: format!("{}{text}", stand_in.config),
+                has_own_filters: stand_in.has_own_filters,
                 made: OnceLock::new(),
             }));
         }
@@ -119,6 +125,12 @@ impl Repo {
     /// Returns `true` if others control it.
     pub fn is_foreign(&self) -> bool {
         self.stand_in.is_some()
+    }
+
+    /// Returns `true` if its owner may have configured a filter that is not used here: what git stores for a file, and
+    /// writes for an object, may differ from what this repository does.
+    pub fn lacks_own_filters(&self) -> bool {
+        self.stand_in.as_ref().is_some_and(|stand_in| stand_in.has_own_filters)
     }
 
     /// Lets git processes in a foreign repository use the filter of git-lfs, which has just been set up there.
@@ -297,6 +309,17 @@ fn is_of_lfs(section: &SectionRef<'_>) -> bool {
     let header = section.header();
     let is_filter = header.name().to_string().eq_ignore_ascii_case("filter");
     is_filter && header.subsection_name().is_some_and(|name| name == "lfs")
+}
+
+/// Returns `true` for a filter that only the owner knows, or a file of settings that may have one.
+fn may_add_filter(section: &SectionRef<'_>) -> bool {
+    let name = section.header().name().to_string().to_ascii_lowercase();
+    let may = match name.as_str() {
+        "filter" => !is_of_lfs(section),
+        "include" | "includeif" => true,
+        _ => false,
+    };
+    may && is_own(section.meta())
 }
 
 /// Reads what the configuration of the user includes.

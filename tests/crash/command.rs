@@ -84,6 +84,10 @@ pub(crate) enum Scene {
     MergeOpen,
     /// A pick of three commits was opened at the second, and its conflict settled.
     PickOpen,
+    /// A checkpoint has edits inside a submodule, and its files were edited again since.
+    Submodule,
+    /// Then that checkpoint was restored.
+    SubmoduleRestored,
 }
 
 pub(crate) const CHECKPOINT: ChangingCommand = ChangingCommand {
@@ -111,6 +115,28 @@ pub(crate) const CHECKPOINT_AUTO: ChangingCommand = ChangingCommand {
 /// A line of attributes goes along with the file.
 pub(crate) const CHECKPOINT_OF_A_RENAMED_FILE: ChangingCommand =
     ChangingCommand { name: "checkpoint of a renamed file", scene: Scene::Renamed, ..CHECKPOINT };
+
+/// The edits of a submodule are kept in its own repository.
+pub(crate) const CHECKPOINT_OF_A_SUBMODULE: ChangingCommand = ChangingCommand {
+    name: "checkpoint of edits in a submodule",
+    scene: Scene::Submodule,
+    ..CHECKPOINT
+};
+
+/// Files of a submodule go along.
+pub(crate) const RESTORE_OF_A_SUBMODULE: ChangingCommand = ChangingCommand {
+    name: "restore of edits in a submodule",
+    args: &["restore", "inside"],
+    ..CHECKPOINT_OF_A_SUBMODULE
+};
+
+/// And come back.
+pub(crate) const UNDO_OF_A_SUBMODULE: ChangingCommand = ChangingCommand {
+    name: "undo of edits in a submodule",
+    args: &["undo"],
+    scene: Scene::SubmoduleRestored,
+    ..CHECKPOINT_OF_A_SUBMODULE
+};
 
 /// Only a tag is made.
 pub(crate) const CHECKPOINT_OF_A_CLEAN_STATE: ChangingCommand =
@@ -432,6 +458,7 @@ impl Scene {
             Scene::Lines | Scene::Clashing => lines(self),
             Scene::MergeOpen => open(&MERGE_RESOLVE),
             Scene::PickOpen => open(&PICK_RESOLVE),
+            Scene::Submodule | Scene::SubmoduleRestored => submodule(self),
             _ => self.build_worked(),
         }
     }
@@ -538,6 +565,36 @@ fn worked() -> Repository {
     repository.remove("steady");
     // It records what plain git did so far: the commands after it have only their own operation.
     repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+/// A submodule with edits that a checkpoint has, and later ones.
+fn submodule(scene: Scene) -> Repository {
+    let repository = Repository::new();
+    make_first_state(&repository);
+    repository.write("sub/file", "inside, first\n");
+    repository.write("sub/gone", "inside, later gone\n");
+    let inside = |args: &[&str]| repository.git(&[&["-C", "sub"], args].concat());
+    inside(&["init", "--quiet", "--initial-branch=main", "--template="]);
+    inside(&["add", "--all"]);
+    let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+    inside(&[&who[..], &["commit", "--quiet", "-m", "inside"]].concat());
+    repository.git(&["submodule", "--quiet", "add", "./sub", "sub"]);
+    repository.git(&["submodule", "--quiet", "absorbgitdirs"]);
+    repository.git(&["add", "--all"]);
+    repository.git(&["commit", "--quiet", "-m", "first"]);
+    repository.write("sub/file", "inside, kept\n");
+    repository.write("sub/new", "inside, new and kept\n");
+    repository.colony(&["checkpoint", "-m", "inside"]);
+    repository.write("sub/file", "inside, edited since\n");
+    repository.write("sub/newer", "inside, newer\n");
+    inside(&["add", "newer"]);
+    repository.remove("sub/gone");
+    repository.write("edited", "edited since\n");
+    repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    if scene == Scene::SubmoduleRestored {
+        repository.colony(RESTORE_OF_A_SUBMODULE.args);
+    }
     repository
 }
 

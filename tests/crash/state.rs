@@ -34,6 +34,9 @@ impl State {
             let files = git(&["ls-tree", "-r", "--name-only", SHARED_SCOPES]);
             facts.insert("scopes".to_owned(), files);
         }
+        if repository.root.join(".git/modules/sub").exists() {
+            add_submodule(repository, &refs, &mut facts);
+        }
         add_progress(repository, &mut facts);
         add_files(&repository.root, &repository.root, &mut facts);
         State(facts)
@@ -168,6 +171,28 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         }
         facts.insert(fact.to_owned(), lines.join("\n"));
     }
+}
+
+/// Tells HEAD, branch and index of a submodule, and which of its states are named and missing.
+fn add_submodule(repository: &Repository, refs: &str, facts: &mut BTreeMap<String, String>) {
+    let inside = |args: &[&str]| repository.git(&[&["-C", "sub"], args].concat());
+    let said = [
+        inside(&["symbolic-ref", "HEAD"]),
+        inside(&["log", "-1", "--format=%H %s"]),
+        inside(&["ls-files", "--stage", "-v"]),
+        inside(&["fsck", "--strict", "--no-dangling"]),
+    ];
+    facts.insert("submodule".to_owned(), said.concat());
+    let operations = refs.lines().filter_map(|line| line.split('\t').next());
+    let operations = operations.filter(|name| name.starts_with("refs/colony-local/ops/"));
+    let records = operations.map(|name| repository.git(&["show", &format!("{name}:op.json")]));
+    let tags = repository.git(&["for-each-ref", "--format=%(contents)", "refs/colony/"]);
+    let named: String = records.chain([tags]).collect();
+    let states = named.split("\"snapshot\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let held = inside(&["for-each-ref", "--format=%(objectname)"]);
+    let is_here = |id: &str| repository.try_git(&["cat-file", "-e", id]).is_ok();
+    let missing: Vec<_> = states.filter(|id| !held.contains(id) && !is_here(id)).collect();
+    facts.insert("missing states of the submodule".to_owned(), missing.join("\n"));
 }
 
 /// Tells what git, and we, say to be in the middle of.

@@ -184,7 +184,9 @@ fn retired_line(retired: &RetiredScope) -> String {
 fn left_out_line(left_out: &LeftOut) -> String {
     let path = &left_out.path;
     match left_out.reason {
-        LeaveOutReason::EditedSubmodule => format!("left out: edits inside the submodule {path}"),
+        LeaveOutReason::EditedSubmodule | LeaveOutReason::ForeignSubmodule => {
+            format!("left out: edits inside the submodule {path}")
+        }
         LeaveOutReason::NestedRepository => format!("left out: {path} is a repository of its own"),
         LeaveOutReason::RefusedName => format!("left out: {path} has a name that git refuses"),
         LeaveOutReason::Unreadable => format!("left out: {path} cannot be read"),

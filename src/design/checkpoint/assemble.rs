@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::design::submodule::snapshots::SubmoduleStates;
 use crate::design::worktree::write_commit;
 use crate::git::object::tag::NewTag;
 use crate::git::object::{NewCommit, Signatures};
@@ -37,6 +38,7 @@ impl Draft {
         session: &Session,
         request: &Request,
         kept: &Kept,
+        submodules: &SubmoduleStates,
         signature: Signature,
     ) -> Draft {
         let mut draft = Draft::of_commit(session, request, &kept.scan.head, signature);
@@ -45,6 +47,7 @@ impl Draft {
             draft.message.base = kept.scan.head.commit();
         }
         draft.message.left_out.clone_from(&kept.left_out);
+        draft.message.submodules = submodules.named();
         draft.message.secrets.clone_from(&kept.secrets);
         draft
     }
@@ -70,6 +73,7 @@ impl Draft {
                 operation: None,
                 session: session_of(&session.world),
                 left_out: Vec::new(),
+                submodules: Vec::new(),
                 secrets: Vec::new(),
             },
             signature,
@@ -226,6 +230,7 @@ impl Draft {
             branch: head.label(),
             files_changed: files,
             left_out,
+            submodules: Vec::new(),
             without_filter: Vec::new(),
             op: None,
             reason: None,

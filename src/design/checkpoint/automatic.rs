@@ -21,6 +21,8 @@ use crate::store::refs::ref_names;
 use crate::store::session_log::operation_events;
 use crate::store::state::event_log;
 
+use crate::design::submodule::snapshots::SubmoduleStates;
+
 use super::assemble::Draft;
 use super::left_out::Allowances;
 use super::tag_message::Mode;
@@ -71,10 +73,13 @@ fn keep(
     request: &Request,
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
-    let Some(kept) = look(session, Some(places), request)? else {
+    let Some((mut kept, mut submodules)) = look(session, Some(places), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
-    let mut draft = Draft::new(session, request, &kept, session.record_signature());
+    submodules.hold(session, &places.key)?;
+    submodules.note_left_out(&mut kept.left_out);
+    let signature = session.record_signature();
+    let mut draft = Draft::new(session, request, &kept, &submodules, signature);
     draft.message.mode = Mode::Auto;
     draft.message.session = agent_session.or(draft.message.session);
     draft.sort_after_the_last(session, places)?;
@@ -103,6 +108,7 @@ fn keep(
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();
     let mut report = draft.report(session, &kept)?;
+    report.submodules = submodules.reports()?;
     report.sha = Some(commit);
     announce_quiescence(session, &draft, &report);
     if let Some(id) = &draft.message.session {
@@ -126,21 +132,30 @@ fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointRepo
 }
 
 /// Looks at the current state; `None` if it need not be kept.
-fn look(session: &Session, places: Option<&Places>, request: &Request) -> Result<Option<Kept>> {
+fn look(
+    session: &Session,
+    places: Option<&Places>,
+    request: &Request,
+) -> Result<Option<(Kept, SubmoduleStates)>> {
     let unignored = unignored::current(session)?;
     let kept = Kept::look(session, &request.allowances, Unstorable::NameUnreadable, &unignored)?;
-    let is_needed = needs_keeping(session, &kept, places)?;
-    Ok(is_needed.then_some(kept))
+    let edited = &kept.scan.edited_submodules;
+    let submodules = SubmoduleStates::look(session, edited, &request.allowances)?;
+    let is_needed = needs_keeping(session, &kept, &submodules, places)?;
+    Ok(is_needed.then_some((kept, submodules)))
 }
 
 /// Says what would be kept. It waits for no lock, since it takes none.
 fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let places = Places::find(&session.repo)?;
-    let Some(kept) = look(session, places.as_ref(), request)? else {
+    let Some((mut kept, submodules)) = look(session, places.as_ref(), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
-    let draft = Draft::new(session, request, &kept, session.record_signature());
-    Ok(draft.report(session, &kept)?.into_dry_run())
+    submodules.note_left_out(&mut kept.left_out);
+    let draft = Draft::new(session, request, &kept, &submodules, session.record_signature());
+    let mut report = draft.report(session, &kept)?.into_dry_run();
+    report.submodules = submodules.reports()?;
+    Ok(report)
 }
 
 fn request_for(session: &Session, rationale: &str) -> Request {
@@ -154,13 +169,23 @@ fn request_for(session: &Session, rationale: &str) -> Request {
 
 /// Returns `true` if the working tree holds anything that neither HEAD nor the newest checkpoint
 /// has.
-fn needs_keeping(session: &Session, kept: &Kept, places: Option<&Places>) -> Result<bool> {
+fn needs_keeping(
+    session: &Session,
+    kept: &Kept,
+    submodules: &SubmoduleStates,
+    places: Option<&Places>,
+) -> Result<bool> {
     refuse_flood(session, kept)?;
     let head_tree = kept.scan.head_tree;
     let tree = kept.snapshot.worktree_tree;
     let clean = tree == head_tree && kept.snapshot.index_tree == head_tree;
-    let known = places.map(|places| checkpoints::newest_tree(&session.repo, &places.key));
-    Ok(!clean && known.transpose()?.flatten() != Some(tree))
+    let repo = &session.repo;
+    let known = places.map(|places| checkpoints::newest_tree(repo, &places.key)).transpose()?;
+    if submodules.all.is_empty() {
+        return Ok(!clean && known.flatten() != Some(tree));
+    }
+    let kept = places.map(|places| checkpoints::newest_submodules(repo, &places.key));
+    Ok(known.flatten() != Some(tree) || !submodules.equal(&kept.transpose()?.unwrap_or_default()))
 }
 
 fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> CheckpointReport {
@@ -179,6 +204,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
         branch: session.repo.head().map(|head| head.label()).unwrap_or_default(),
         files_changed: 0,
         left_out: Vec::new(),
+        submodules: Vec::new(),
         without_filter: Vec::new(),
         op: None,
         reason: Some(reason),

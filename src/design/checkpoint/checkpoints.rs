@@ -10,6 +10,7 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
 use crate::model::time::{self, Moment};
+use crate::store::operation::SubmoduleSnapshot;
 use crate::store::refs::ref_names;
 
 use super::damaged_checkpoint::DamagedCheckpoint;
@@ -46,6 +47,9 @@ pub struct Checkpoint {
     pub agent: Option<String>,
     /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
+    /// The states of submodules with edits inside, which their own repositories keep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleSnapshot>,
     /// HEAD when it was made, for one off the branch.
     #[serde(skip)]
     pub base: Option<Oid>,
@@ -167,7 +171,7 @@ pub(in crate::design) fn read(
     let checkpoint_id = id_of(&found.name, which);
     let tag = repo.find_tag(found.id);
     let message = match &tag {
-        Some(tag) => TagMessage::read(&String::from_utf8_lossy(&tag.message)),
+        Some(tag) => TagMessage::of(&tag.message),
         // A lightweight tag made by hand.
         None => TagMessage::read(checkpoint_id.trim_start_matches("checkpoint/")),
     };
@@ -192,6 +196,7 @@ pub(in crate::design) fn read(
         session: message.session,
         agent: None,
         left_out: message.left_out,
+        submodules: message.submodules,
         base: message.base,
         moment,
         operation: message.operation,
@@ -240,6 +245,23 @@ pub(in crate::design) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoin
 /// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` if it is
 /// damaged.
 pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
+    let commit = newest_of(repo, key)?.and_then(|id| repo.peel_to_commit(id));
+    // A damaged checkpoint equals no state.
+    Ok(commit.and_then(|commit| repo.tree_of(Some(commit)).ok()))
+}
+
+/// Returns the states of submodules that the newest checkpoint names.
+pub(in crate::design) fn newest_submodules(
+    repo: &Repo,
+    key: &WorktreeKey,
+) -> Result<Vec<SubmoduleSnapshot>> {
+    let tag = newest_of(repo, key)?.and_then(|id| repo.find_tag(id));
+    let message = tag.map(|tag| TagMessage::of(&tag.message));
+    Ok(message.map(|message| message.submodules).unwrap_or_default())
+}
+
+/// Returns the tag of the newest checkpoint of any kind, by the time in its name.
+fn newest_of(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
     let mut newest: Option<(String, Oid)> = None;
     let automatic = ref_names::automatic_of(key);
     for place in [&ref_names::CHECKPOINT_PLACES[..], &[automatic.as_str()]].concat() {
@@ -250,7 +272,5 @@ pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
             }
         }
     }
-    let commit = newest.and_then(|(_, id)| repo.peel_to_commit(id));
-    // A damaged checkpoint equals no state.
-    Ok(commit.and_then(|commit| repo.tree_of(Some(commit)).ok()))
+    Ok(newest.map(|(_, id)| id))
 }

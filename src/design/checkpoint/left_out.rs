@@ -30,8 +30,11 @@ pub enum LeaveOutReason {
     RefusedName,
     /// Was ignored until a restore; `--include-unignored` includes it, with everything below it.
     Unignored,
-    /// A submodule with edits inside: a checkpoint has at most the commit that it is at.
+    /// A submodule with edits inside that are not kept: a checkpoint has at most the commit that it is at.
     EditedSubmodule,
+    /// A submodule with edits inside that are not kept: its repository is not one that git made for it here, or has
+    /// filters of its own, as that of git-lfs.
+    ForeignSubmodule,
     /// Cannot be read: a file or directory without the permission, or a path that is too long.
     /// Tracked files in such a directory are kept as the index has them.
     Unreadable,

@@ -10,7 +10,7 @@ pub mod damaged_checkpoint;
 mod deleted_names;
 pub mod dropped_commits;
 pub mod left_out;
-mod new_file_limit;
+pub(in crate::design) mod new_file_limit;
 pub mod published_checkpoints;
 pub mod published_secrets;
 pub mod retention;
@@ -36,6 +36,7 @@ use crate::store::operation::{Kind, Operation};
 use super::commit::exempt_moved::MovedLines;
 use super::fork::names;
 use super::merge::target_branch::retried;
+use super::submodule::snapshots::{SubmoduleReport, SubmoduleStates};
 use super::worktree::{place, tell_late};
 use assemble::Draft;
 use checkpoints::Which;
@@ -86,6 +87,9 @@ pub struct CheckpointReport {
     pub files_changed: usize,
     /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
+    /// The submodules whose edits were kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleReport>,
     /// Changed files that `.gitattributes` assigns to git-lfs and that are stored in git: its
     /// filters are not configured here.
     pub without_filter: Vec<RepoPath>,
@@ -119,15 +123,17 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         refuse_in_progress(session)?;
     }
     let unignored = &operation.unignored;
-    let (kept, moved_lines) = look(session, request, unignored)?;
+    let (mut kept, moved_lines) = look(session, request, unignored)?;
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
     refuse_protected(session, request, &kept)?;
-    let mut draft = Draft::new(session, request, &kept, signature);
+    let submodules = keep_submodules(session, request, &mut operation, &mut kept)?;
+    let mut draft = Draft::new(session, request, &kept, &submodules, signature);
     if operation.is_planned() {
         moved_lines.tell(session);
         let mut report = draft.report(session, &kept)?.into_dry_run();
+        report.submodules = submodules.reports()?;
         report.branch_moved = !request.off_branch && kept.differs_from_head();
         return Ok(report);
     }
@@ -161,6 +167,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     moved_lines.tell(session);
     tell_late(session, &done.late);
     let mut report = draft.report(session, &kept)?;
+    report.submodules = submodules.reports()?;
     report.sha = Some(commit);
     report.branch_moved = branch_moved;
     report.op = done.op;
@@ -203,6 +210,23 @@ fn look(
     let moved_lines = MovedLines::find(session, trees, tree)?;
     kept.snapshot.worktree_tree = moved_lines.put_into_tree(session, tree)?;
     Ok((kept, moved_lines))
+}
+
+/// Keeps the edits inside submodules. Their refs come before anything that names them.
+fn keep_submodules(
+    session: &Session,
+    request: &Request,
+    operation: &mut Operation<'_>,
+    kept: &mut Kept,
+) -> Result<SubmoduleStates> {
+    let edited = &kept.scan.edited_submodules;
+    let mut states = SubmoduleStates::look(session, edited, &request.allowances)?;
+    if !operation.is_planned() {
+        states.hold(session, &operation.places.key)?;
+        operation.submodules = states.named();
+    }
+    states.note_left_out(&mut kept.left_out);
+    Ok(states)
 }
 
 /// Returns the index with everything that was kept.

@@ -6,7 +6,7 @@ use crate::store::Session;
 
 /// Refuses new files that are more than `colony.maxNewFiles`, or that `status.showUntrackedFiles=no` hides, as where
 /// `$HOME` is a working tree.
-pub(super) fn require(session: &Session, scan: &Scan) -> Result<()> {
+pub(in crate::design) fn require(session: &Session, scan: &Scan) -> Result<()> {
     let is_file = |kind| matches!(kind, UntrackedKind::File);
     let files = scan.untracked.iter().filter(|found| is_file(found.kind)).count();
     let shown = session.repo.config("status.showUntrackedFiles");

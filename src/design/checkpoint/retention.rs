@@ -6,6 +6,7 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::submodule::unused_states::{self, Going};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
@@ -33,6 +34,8 @@ pub struct PruneReport {
     pub operations_removed: Vec<OperationId>,
     /// The number of automatic checkpoints that were deleted.
     pub automatic_removed: usize,
+    /// The number of states of submodules that nothing names any more, and that were deleted.
+    pub submodule_states_removed: usize,
     /// The number of backup refs of migrations to git-lfs that were deleted with these.
     pub backups_removed: usize,
     /// Colony refs to objects that git has deleted: their content is lost, and they were deleted
@@ -119,9 +122,12 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         retained_objects::forget_unheld(session)?;
     }
     let large = retained_objects::forget_unheld_named(session)?;
+    let going = Going { operations: &ids, refs: &automatic };
+    let submodule_states_removed = unused_states::prune(session, &places, &going)?;
     Ok(PruneReport {
         freed: freed + large,
         automatic_removed: automatic.len(),
+        submodule_states_removed,
         backups_removed: backups.len(),
         commits_dropped: dropped.named,
         commits_dropped_count: dropped.count,
@@ -199,7 +205,15 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
     let last = made.filter(|made| made.date_naive() < now.date_naive()).max();
     let known = last.map_or(now, |last| now.min(last + Duration::days(1)));
     let expired = expired_automatic(session, &prefix, &known)?;
+    let names_submodules = |(_, id): &(RefName, Oid)| {
+        let tag = session.repo.find_tag(*id);
+        tag.is_some_and(|tag| !TagMessage::of(&tag.message).submodules.is_empty())
+    };
+    let has_states = expired.iter().any(names_submodules);
     recover::delete_refs(session, places, &expired, "thin")?;
+    if has_states {
+        unused_states::prune(session, places, &Going { operations: &[], refs: &[] })?;
+    }
     retained_objects::forget_unheld(session)
 }
 
@@ -213,8 +227,7 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
     // Names begin with the time, so the reverse order is newest first.
     for found in session.repo.refs_below(prefix)?.into_iter().rev() {
         let tag = session.repo.find_tag(found.id);
-        let message =
-            tag.as_ref().map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+        let message = tag.as_ref().map(|tag| TagMessage::of(&tag.message));
         let branch = message.and_then(|message| message.branch).unwrap_or_default();
         let name = found.name.to_string();
         let worktree = name.rsplit_once('/').map_or("", |(worktree, _)| worktree);

@@ -15,6 +15,7 @@
 use crate::git::Oid;
 use crate::model::RepoPath;
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
+use crate::store::operation::SubmoduleSnapshot;
 
 use super::left_out::LeftOut;
 
@@ -63,6 +64,8 @@ pub struct TagMessage {
     pub session: Option<SessionId>,
     /// The paths that were left out.
     pub left_out: Vec<LeftOut>,
+    /// The states of submodules with edits inside, which their own repositories keep.
+    pub submodules: Vec<SubmoduleSnapshot>,
     /// The included paths that look like secrets: a checkpoint with such a path is not pushed.
     pub secrets: Vec<RepoPath>,
 }
@@ -108,6 +111,9 @@ impl TagMessage {
         for left_out in &self.left_out {
             trailer("Left-Out", &json(left_out));
         }
+        for submodule in &self.submodules {
+            trailer("Submodule", &json(submodule));
+        }
         for secret in &self.secrets {
             trailer("Secret", &json(secret));
         }
@@ -117,6 +123,11 @@ impl TagMessage {
     /// Returns `true` if git-colony wrote the message.
     pub fn is_ours(message: &str) -> bool {
         message.contains(&format!("\n\n{}\n", format_line()))
+    }
+
+    /// Reads the bytes of a message, as [`TagMessage::read`] does.
+    pub fn of(message: &[u8]) -> TagMessage {
+        TagMessage::read(&String::from_utf8_lossy(message))
     }
 
     /// Reads a message; a message of another program gives its first line as label and the rest as
@@ -139,6 +150,7 @@ impl TagMessage {
             operation: None,
             session: None,
             left_out: Vec::new(),
+            submodules: Vec::new(),
             secrets: Vec::new(),
         };
         trailers.lines().filter_map(|line| line.strip_prefix("Colony-")).for_each(|line| {
@@ -167,6 +179,9 @@ impl TagMessage {
                 });
             }
             "Left-Out" => self.left_out.extend(serde_json::from_str::<LeftOut>(value).ok()),
+            "Submodule" => {
+                self.submodules.extend(serde_json::from_str::<SubmoduleSnapshot>(value).ok());
+            }
             "Secret" => self.secrets.extend(serde_json::from_str::<RepoPath>(value).ok()),
             _ => {}
         }
@@ -201,6 +216,10 @@ mod tests {
             operation: WorktreeKey::parse("00112233445566aa").zip(Some(OperationId(7))),
             session: SessionId::parse("a-1"),
             left_out: Vec::new(),
+            submodules: Oid::parse("0123456789012345678901234567890123456789")
+                .map(|snapshot| SubmoduleSnapshot { path: RepoPath::from("s\nub"), snapshot })
+                .into_iter()
+                .collect(),
             secrets: vec![RepoPath::from(".env"), RepoPath::new(b"k\xff\n.pem".to_vec())],
         }
     }
@@ -215,6 +234,7 @@ mod tests {
             prop_assert_eq!(read.operation, written.operation);
             prop_assert_eq!(read.session, written.session);
             prop_assert_eq!(read.secrets, written.secrets);
+            prop_assert_eq!(read.submodules, written.submodules);
         }
     }
 

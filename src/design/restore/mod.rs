@@ -6,6 +6,7 @@ pub mod remote_commits;
 mod restore_plan;
 pub mod restore_report;
 pub mod restore_target;
+mod restored_submodules;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,7 +85,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         retained_objects::link_for_index(session, work.target.tree, index)?;
     }
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
-    let Work { target, kept, moves, index, mut report, unignored, start, .. } = work;
+    let Work { target, kept, mut moves, submodules, index, mut report, unignored, start, .. } =
+        work;
+    restored_submodules::stage(session, submodules, &mut operation, &mut moves, &mut report)?;
     operation.unignored = unignored;
     if report.in_progress.is_some() {
         operation.state_files = state_files(&session.repo, &target)?;

@@ -20,6 +20,7 @@ use crate::store::{Session, migration};
 
 use super::restore_report::{RestoreReport, count, submodules_in};
 use super::restore_target::Target;
+use super::restored_submodules::{self, SubmoduleWork};
 use super::{Request, RestoreMode, divergence};
 
 /// Everything known before the commit point.
@@ -28,6 +29,8 @@ pub(in crate::design) struct Work<'a> {
     pub(in crate::design) target: Target,
     pub(in crate::design) kept: Kept,
     pub(in crate::design) moves: FileMoves,
+    /// The files inside submodules.
+    pub(in crate::design) submodules: Vec<SubmoduleWork>,
     pub(in crate::design) index: Option<NewIndex>,
     /// The paths that stay out of checkpoints afterward.
     pub(in crate::design) unignored: Vec<RepoPath>,
@@ -89,7 +92,12 @@ impl<'a> Work<'a> {
         let unignored = unignored::after_restore(session, &kept, &changes, unignored)?;
         report.unignored = unignored.new;
         report.left_alone.retain(|left| !report.ignored_kept.contains(&left.path));
-        Ok(Work { request, target, kept, moves, index, unignored: unignored.all, start, report })
+        let submodules = restored_submodules::plan(session, request, &target, &mut report)?;
+        restored_submodules::tell(&submodules, &mut report);
+        let unignored = unignored.all;
+        let work =
+            Work { request, target, kept, moves, submodules, index, unignored, start, report };
+        Ok(work)
     }
 
     /// Returns the tip of the branch afterward.
@@ -110,7 +118,8 @@ impl<'a> Work<'a> {
             return false;
         }
         let branch_stays = self.branch_after() == self.kept.scan.head.commit();
-        self.moves.is_empty() && index_stays && branch_stays
+        let files_stay = self.moves.is_empty() && self.submodules.is_empty();
+        files_stay && index_stays && branch_stays
     }
 
     /// Lists the paths of the files to write.

@@ -5,11 +5,12 @@ use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::submodule::AbsenceReason;
 use crate::git::Oid;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::RepoPath;
 use crate::model::id::OperationId;
-use crate::store::operation::LateFile;
+use crate::store::operation::{LateFile, SubmoduleSnapshot};
 
 use super::abandoned_commits::LeavingCommits;
 use super::remote_commits::RemoteCommits;
@@ -34,6 +35,30 @@ pub struct BranchMove {
     pub from: Oid,
     /// The new tip.
     pub to: Oid,
+}
+
+/// A submodule whose files were restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RestoredSubmodule {
+    /// Its path.
+    pub path: RepoPath,
+    /// The commit of the state, in its own repository.
+    pub sha: Oid,
+    /// The number of files that changed.
+    pub files: FileCounts,
+    /// Whether its HEAD is at another commit than then; it stays there.
+    pub other_head: bool,
+}
+
+/// A submodule whose files were not restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AbsentSubmodule {
+    /// Its path.
+    pub path: RepoPath,
+    /// The commit of the state, which its repository had then.
+    pub sha: Oid,
+    /// Why.
+    pub reason: AbsenceReason,
 }
 
 /// The state that was restored.
@@ -73,8 +98,14 @@ pub struct RestoreReport {
     /// Paths that the state does not contain, because an automatic checkpoint leaves them out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Submodules whose commit differs; their directories were not touched.
+    /// Submodules whose commit differs; it was not checked out.
     pub submodules: Vec<RepoPath>,
+    /// Submodules whose files were restored, with the edits that they had inside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub submodules_restored: Vec<RestoredSubmodule>,
+    /// Submodules that had edits inside, which are not on this machine or cannot be restored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub submodules_absent: Vec<AbsentSubmodule>,
     /// The number of commits the branch had and the target has not.
     pub ahead: usize,
     /// The number of commits the target has and the branch had not.
@@ -108,6 +139,8 @@ impl RestoreReport {
             left_alone: kept.left_out.clone(),
             left_out: Vec::new(),
             submodules: Vec::new(),
+            submodules_restored: Vec::new(),
+            submodules_absent: Vec::new(),
             ahead: 0,
             behind: 0,
             branch_move: None,
@@ -118,6 +151,15 @@ impl RestoreReport {
 }
 
 impl RestoreReport {
+    /// Names a submodule that cannot be restored.
+    pub(in crate::design) fn miss(&mut self, state: &SubmoduleSnapshot, reason: AbsenceReason) {
+        self.submodules_absent.push(AbsentSubmodule {
+            path: state.path.clone(),
+            sha: state.snapshot,
+            reason,
+        });
+    }
+
     /// Removes from the plan the files that existed at the time and that the checkpoint left out: a
     /// later one included them, and they stay where they are.
     pub(in crate::design) fn spare_left_out(

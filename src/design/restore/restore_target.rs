@@ -11,7 +11,7 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
-use crate::store::operation::{Log, StateName};
+use crate::store::operation::{Log, StateName, SubmoduleSnapshot};
 
 /// A state that can be restored.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Target {
     pub in_progress: Option<InProgress>,
     /// Files that existed at the time and are not in the state.
     pub left_out: Vec<LeftOut>,
+    /// The states of submodules that had edits inside, which their own repositories keep.
+    pub submodules: Vec<SubmoduleSnapshot>,
     /// Whether it was named in full, not by a prefix.
     pub is_named_fully: bool,
 }
@@ -123,6 +125,7 @@ fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
         index: IndexTarget::Tree { tree },
         in_progress: None,
         left_out: Vec::new(),
+        submodules: Vec::new(),
         is_named_fully: true,
     })
 }
@@ -143,6 +146,7 @@ impl Target {
             index: index_beside(repo, base, index)?,
             in_progress: None,
             left_out: Vec::new(),
+            submodules: Vec::new(),
             is_named_fully: true,
         })
     }
@@ -175,6 +179,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
         index,
         in_progress: None,
         left_out: checkpoint.left_out.clone(),
+        submodules: checkpoint.submodules.clone(),
         is_named_fully: true,
     })
 }
@@ -211,6 +216,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
             .clone()
             .map(|what| InProgress { what, files: state_files_before(&log, id) }),
         left_out: Vec::new(),
+        submodules: record.submodules.clone(),
         is_named_fully: true,
     })
 }

@@ -3,13 +3,14 @@
 //! Only the paths that the checkpoint changed count, each by itself: other files and untracked ones do not.
 
 use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::submodule::Submodule;
 use crate::design::worktree::open_worktree;
 use crate::git::TreeEntry;
 use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::worktree_files::PathState;
-use crate::store::operation::{Kind, Record};
+use crate::store::operation::{Kind, Record, SubmoduleSnapshot};
 use crate::store::refs::ref_names;
 
 use super::undo_report::{Gone, GoneCheckpoint};
@@ -51,7 +52,34 @@ pub(in crate::design) fn refuse_lost(
             lost.push(change.path);
         }
     }
+    for state in &origin.submodules {
+        lost.extend(lost_inside(session, state, kept)?);
+    }
     if lost.is_empty() { Ok(()) } else { Err(refusal(checkpoint, &lost)) }
+}
+
+/// Lists the files inside a submodule that only its state has; none while it has edits.
+fn lost_inside(session: &Session, state: &SubmoduleSnapshot, kept: &Kept) -> Result<Vec<RepoPath>> {
+    let edited = &kept.scan.edited_submodules;
+    if edited.iter().any(|top| state.path.is_at_or_below(top)) {
+        return Ok(Vec::new());
+    }
+    let Ok(submodule) = Submodule::open(session, &state.path) else {
+        return Ok(vec![state.path.clone()]);
+    };
+    let repo = &submodule.session.repo;
+    let Ok(commit) = repo.read_commit(state.snapshot) else {
+        return Ok(Vec::new());
+    };
+    let before = repo.tree_of(commit.parents.first().copied())?;
+    let now = repo.tree_of(repo.head()?.commit())?;
+    let mut lost = Vec::new();
+    for change in repo.diff_trees(before, commit.tree)? {
+        if repo.leaf_in(now, &change.path)? == change.old {
+            lost.push(submodule.at(&change.path));
+        }
+    }
+    Ok(lost)
 }
 
 fn refusal(checkpoint: &GoneCheckpoint, lost: &[RepoPath]) -> Error {

@@ -30,11 +30,14 @@ use crate::store::operation::external_changes::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::operation_record::{HeadRecord, IndexTarget};
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
+use crate::store::operation::{
+    FileMoves, Kind, Log, Operation, Record, StateFile, SubmoduleSnapshot, recover,
+};
 use crate::store::{Session, lease};
 
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;
+use super::submodule::snapshots::SubmoduleStates;
 use super::worktree::{run_post_checkout, snapshot_commit};
 use undo_files::{FilesBack, back_to_branch};
 use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
@@ -98,6 +101,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     let (old, new) = (step.kept.scan.head.commit(), step.head.commit);
     let mut report = step.report;
     let snapshot = snapshot_commit(session, &step.kept, &report.summary)?;
+    operation.submodules = keep_submodules(session, &operation, &step.kept, &step.back.moves)?;
     let done = operation.commit(Plan {
         summary: report.summary.clone(),
         head: step.kept.scan.head.clone(),
@@ -112,6 +116,23 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     report.kept_late.extend(done.late);
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
+}
+
+/// Keeps the edits inside submodules whose files move back.
+fn keep_submodules(
+    session: &Session,
+    operation: &Operation<'_>,
+    kept: &Kept,
+    moves: &FileMoves,
+) -> Result<Vec<SubmoduleSnapshot>> {
+    let FileMoves { aside, place, .. } = moves;
+    let moved: Vec<_> = aside.iter().chain(place.iter().map(|place| &place.path)).collect();
+    let is_touched = |path: &&RepoPath| moved.iter().any(|moved| moved.is_at_or_below(path));
+    let edited = kept.scan.edited_submodules.iter();
+    let touched: Vec<_> = edited.filter(is_touched).cloned().collect();
+    let mut states = SubmoduleStates::look(session, &touched, &Allowances::default())?;
+    states.hold(session, &operation.places.key)?;
+    Ok(states.named())
 }
 
 /// Takes the locks. A refusal records no change of plain git; a forced undo needs it in the log, and a step that is
@@ -212,6 +233,11 @@ fn paths_of(session: &Session, log: &Log, record: &Record) -> Result<Option<BTre
     let mut paths: BTreeSet<RepoPath> = moved.cloned().collect();
     if origin_of(log, record).kind != Kind::Checkpoint {
         return Ok(Some(paths));
+    }
+    for state in &origin_of(log, record).submodules {
+        // It may be inside another one.
+        paths.extend(state.path.ancestors());
+        paths.insert(state.path.clone());
     }
     let repo = &session.repo;
     let before = repo.tree_of(record.before.head.commit)?;

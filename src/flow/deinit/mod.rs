@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::hub::publish;
+use crate::design::submodule::unused_states;
 use crate::git::{ObjectWrites, Repo};
 use crate::lfs::store_url;
 use crate::lfs::uninstall;
@@ -105,6 +106,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     super::init::forget_shown(session)?;
     found.remove_settings(session)?;
     if request.depth == Depth::Everything {
+        unused_states::forget_all(session)?;
         found.delete_refs(session)?;
         publish::withdraw(session)?;
         atomic::remove_folder(&retained_objects::pool_of(&session.repo))?;

@@ -54,7 +54,7 @@ pub struct StatusReport {
     pub imported_tooling_remotes: Vec<Value>,
     /// The numbers of staged, changed, untracked and conflicted paths.
     pub changes: ChangeCounts,
-    /// The first submodules with edits inside, which no checkpoint has.
+    /// The first submodules with edits inside.
     pub edited_submodules: Vec<RepoPath>,
     /// The git operation in progress.
     pub in_progress: Option<&'static str>,

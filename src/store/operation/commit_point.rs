@@ -26,7 +26,7 @@ use super::object_check::{self, NewRef, Written};
 use super::operation_kind::Kind;
 use super::operation_record::{FORMAT, HeadRecord, Record, Side};
 use super::plan::{Intent, Plan, Touches};
-use super::{LateFile, StateFile, Tail, announce, external_changes, recover};
+use super::{LateFile, StateFile, SubmoduleSnapshot, Tail, announce, external_changes, recover};
 
 /// The record of an operation in progress, in `colony/pending`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +73,8 @@ pub struct Operation<'a> {
     unignored_before: Vec<RepoPath>,
     /// Changes to git's state files of a merge or pick in progress.
     pub state_files: Vec<StateFile>,
+    /// The states of submodules with edits inside, which their own repositories keep already.
+    pub submodules: Vec<SubmoduleSnapshot>,
     /// `None` in a dry run.
     lock: Option<WorktreeLock>,
 }
@@ -148,6 +150,7 @@ impl<'a> Operation<'a> {
             unignored_before: unignored.to_vec(),
             unignored: unignored.to_vec(),
             state_files: Vec::new(),
+            submodules: Vec::new(),
             began: SystemTime::UNIX_EPOCH,
             intent,
             index_lock: None,
@@ -321,6 +324,7 @@ impl<'a> Operation<'a> {
             reflog_bytes: session.repo.head_reflog_length(),
             external: None,
             state_files: self.state_files.clone(),
+            submodules: self.submodules.clone(),
         };
         Ok((record, new_index))
     }

@@ -167,6 +167,7 @@ pub fn write(
         in_progress: None,
         reflog_bytes: repo.head_reflog_length(),
         external: Some(found.change),
+        submodules: Vec::new(),
         state_files: ended_by(repo, found.since)?,
     };
     let commit = record.write(repo, &signature)?;

@@ -41,7 +41,7 @@ pub use commit_point::{Done, Operation};
 pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
 pub use operation_kind::Kind;
-pub use operation_record::{FileMoves, FilePlacement, Record};
+pub use operation_record::{FileMoves, FilePlacement, Record, SubmoduleSnapshot};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

@@ -3,6 +3,7 @@
 //! It is a commit whose tree holds `op.json`, the state of the index before, and the raw bytes of the
 //! annotated tags it moves; the commit's parents keep every commit it mentions alive.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::object::{self, NewCommit};
@@ -122,6 +123,15 @@ pub struct Directory {
     pub mode: Option<u32>,
 }
 
+/// The state of a submodule with edits inside, kept by a commit in its own repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubmoduleSnapshot {
+    /// Its path.
+    pub path: RepoPath,
+    /// The commit of its files, on its HEAD.
+    pub snapshot: Oid,
+}
+
 /// Every move in the working tree, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMoves {
@@ -144,6 +154,19 @@ impl FileMoves {
             && self.place.is_empty()
             && self.make_directories.is_empty()
             && self.remove_directories.is_empty()
+    }
+
+    /// Adds the moves in a folder of the working tree, whose paths begin there.
+    pub fn add_below(&mut self, folder: &RepoPath, moves: FileMoves) {
+        let at = |path: RepoPath| folder.join(&path);
+        let directory =
+            |found: Directory| Directory { path: folder.join(&found.path), mode: found.mode };
+        self.aside.extend(moves.aside.into_iter().map(at));
+        self.remove_directories.extend(moves.remove_directories.into_iter().map(directory));
+        self.make_directories.extend(moves.make_directories.into_iter().map(directory));
+        let place = |place: FilePlacement| FilePlacement { path: at(place.path), ..place };
+        self.place.extend(moves.place.into_iter().map(place));
+        self.new_directories.extend(moves.new_directories.into_iter().map(at));
     }
 }
 
@@ -189,6 +212,9 @@ pub struct Record {
     /// Changes to git's state files of a merge or pick in progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub state_files: Vec<StateFile>,
+    /// The states of submodules with edits inside before, which their own repositories keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleSnapshot>,
 }
 
 impl Record {

@@ -1,6 +1,6 @@
 //! The names of the refs we own.
 
-use crate::git::RefName;
+use crate::git::{Oid, RefName};
 use crate::model::id::{OperationId, WorktreeKey};
 
 /// Named checkpoints, as annotated tag objects. Not below `refs/tags/`: there they would change `git
@@ -95,6 +95,19 @@ pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
     let digest: String =
         blake3::hash(scope_id.as_bytes()).to_hex().as_str().chars().take(16).collect();
     RefName::from(format!("{UNCOMMITTED}{key}/{digest}").as_str())
+}
+
+/// In the repository of a submodule, the states of its files that a repository around it names; never pushed.
+pub const OF_PARENTS: &str = "refs/colony-local/parents/";
+
+/// Returns the prefix of the states that one worktree around a submodule names.
+pub fn states_of_parent(key: &WorktreeKey) -> String {
+    format!("{OF_PARENTS}{key}/")
+}
+
+/// Returns the ref of one such state.
+pub fn state_of_parent(key: &WorktreeKey, snapshot: Oid) -> RefName {
+    RefName::from(format!("{}{snapshot}", states_of_parent(key)).as_str())
 }
 
 /// Returns the ref of a named checkpoint, given `<time>-<8 hex>`.

@@ -49,6 +49,15 @@ pub enum CargoLeave {
     Refused,
 }
 
+/// Whether checkpoints keep edits inside submodules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubmoduleEdits {
+    /// They do, in the repositories of the submodules.
+    Kept,
+    /// They name them only.
+    LeftOut,
+}
+
 /// The global options that override settings.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -85,6 +94,8 @@ pub struct Settings {
     pub checkpoint_off_branch: bool,
     /// Whether checkpoints are git tags as well.
     pub checkpoint_git_tags: bool,
+    /// Whether checkpoints keep edits inside submodules.
+    pub submodule_edits: SubmoduleEdits,
     /// The person whom commits of agents name as co-author.
     pub co_author: Option<Identity>,
     /// Directories below which agents may query repositories of the catalog.
@@ -211,6 +222,7 @@ impl Settings {
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
             checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
             checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
+            submodule_edits: submodule_edits(layers)?,
             co_author: co_author(layers)?,
             catalog_roots: list("colony.catalog.roots")?,
             cargo: if truth(layers, "colony.tools.cargo")? {
@@ -250,6 +262,11 @@ pub fn keeps_times(world: &World, configured: impl FnOnce(&str) -> Option<String
     let value =
         variable.map_or_else(|| configured("colony.telemetry.bench"), |set| Some(set.to_owned()));
     value.is_some_and(|value| parse_truth(&value) == Some(true))
+}
+
+fn submodule_edits(layers: &Layers<'_>) -> Result<SubmoduleEdits> {
+    let is_kept = truth(layers, "colony.checkpoint.submodules")?;
+    Ok(if is_kept { SubmoduleEdits::Kept } else { SubmoduleEdits::LeftOut })
 }
 
 fn co_author(layers: &Layers<'_>) -> Result<Option<Identity>> {

@@ -155,6 +155,15 @@ pub const TABLE: &[Setting] = &[
         help: "whether a checkpoint is a git tag as well, 'checkpoint/<id>'",
     },
     Setting {
+        key: "colony.checkpoint.submodules",
+        variable: "COLONY_CHECKPOINT_SUBMODULES",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "true",
+        help: "whether checkpoints keep edits inside submodules, in the repositories of these",
+    },
+    Setting {
         key: "colony.commit.coAuthor",
         variable: "COLONY_COMMIT_CO_AUTHOR",
         flag: None,

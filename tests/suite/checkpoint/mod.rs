@@ -12,4 +12,5 @@ mod refused_names;
 mod same_tree_as_git;
 mod signing;
 mod submodule_edits;
+mod submodule_states;
 mod unreadable_paths;

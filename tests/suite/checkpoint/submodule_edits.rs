@@ -1,4 +1,4 @@
-//! Edits inside submodules are in no checkpoint: they are named wherever a state is told, as git names them.
+//! Edits inside submodules are named wherever a state is told, as git names them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::support::{Sandbox, View};
 
 /// A checkout with a submodule, `sub`, that has one of its own, `sub/deep`.
-struct Nested {
+pub(super) struct Nested {
     _libraries: [Sandbox; 2],
-    top: Sandbox,
+    pub(super) top: Sandbox,
 }
 
-const FILES: [&str; 2] = ["-c", "protocol.file.allow=always"];
-const WHO: [&str; 4] = ["-c", "user.name=A", "-c", "user.email=a@b"];
+pub(super) const FILES: [&str; 2] = ["-c", "protocol.file.allow=always"];
+pub(super) const WHO: [&str; 4] = ["-c", "user.name=A", "-c", "user.email=a@b"];
 
 impl Nested {
-    fn new() -> Nested {
+    pub(super) fn new() -> Nested {
         let (deep, library, top) = (Sandbox::new(), Sandbox::new(), Sandbox::new());
         let add = |to: &Sandbox, of: &Sandbox, path: &str| {
             let add = ["submodule", "--quiet", "add", of.root.to_str().unwrap(), path];
@@ -32,7 +32,7 @@ impl Nested {
         Nested { _libraries: [deep, library], top }
     }
 
-    fn inner(&self) -> View {
+    pub(super) fn inner(&self) -> View {
         self.top.at(self.top.path("sub"))
     }
 }
@@ -56,10 +56,10 @@ fn named(list: &Value) -> BTreeSet<String> {
 }
 
 /// Small numbers that are the same in each run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -127,7 +127,8 @@ fn a_state_with_edits_in_a_submodule_is_not_the_current_one() {
         top.write(path, "an hour of work\n");
         let status = top.colony(&["status"]);
         assert!(status.contains("1 edited inside submodules"), "{status}");
-        assert!(status.contains("edited inside, in no checkpoint: sub\n"), "{status}");
+        assert!(status.contains("edits inside the submodule sub\n"), "{status}");
+        top.git(&["config", "colony.checkpoint.submodules", "false"]);
         let kept = top.json(&["checkpoint", "--off-branch", "-m", path]);
         assert_eq!(kept["left_out"][0]["path"], "sub", "{kept:#}");
         assert_eq!(kept["left_out"][0]["reason"], "edited-submodule");
