@@ -171,7 +171,7 @@ fn is_function_of_type(before: &str) -> bool {
     names.nth(1).is_some() && !before.contains(['{', '<', '=', ';', ':'])
 }
 
-/// Returns the name of 'typedef struct commit commit_t;', 'typedef struct commit {', or 'typedef int (*compare)(int)'.
+/// Returns the name of a type, as in 'typedef struct commit alias;' or 'typedef int (*compare)(int)'.
 fn name_of_typedef(rest: &str) -> Option<&str> {
     if let Some((_, pointer)) = rest.split_once("(*") {
         return first_name(pointer);

@@ -97,20 +97,15 @@ impl Quoted {
         let (mut open, was_open) = (self.until, self.until.is_some());
         let mut left = line;
         loop {
-            match open {
-                Some(mark) => match left.split_once(mark) {
-                    Some((_, after)) => (open, left) = (None, after),
-                    None => break,
-                },
-                None => {
-                    let marks = QUOTES.iter().filter_map(|it| Some((left.find(it.0)?, it)));
-                    let Some((at, (mark, until))) = marks.min_by_key(|(at, _)| *at) else {
-                        break;
-                    };
-                    open = Some(until);
-                    left = left.get(at + mark.len()..).unwrap_or_default();
-                }
+            if let Some(mark) = open {
+                let Some((_, after)) = left.split_once(mark) else { break };
+                (open, left) = (None, after);
+                continue;
             }
+            let marks = QUOTES.iter().filter_map(|it| Some((left.find(it.0)?, it)));
+            let Some((at, (mark, until))) = marks.min_by_key(|(at, _)| *at) else { break };
+            open = Some(until);
+            left = left.get(at + mark.len()..).unwrap_or_default();
         }
         // A mark alone, as in a comment, begins no text.
         let closes = |mark: &str| rest().lines().take(MAX_QUOTED).any(|it| it.contains(mark));
