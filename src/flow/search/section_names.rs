@@ -127,7 +127,7 @@ mod tests {
         let last = text.rfind("run").unwrap();
         assert_eq!(section(&RepoPath::from("a.js"), text, last), None);
         let java = "class A {\n  int one(int x) {\n    run();\n  }\n\n  // last\n}\n";
-        assert_eq!(section_of("A.java", java, "    run").as_deref(), Some("int one"));
+        assert_eq!(section_of("A.java", java, "    run").as_deref(), Some("int one(int x)"));
         assert_eq!(section_of("A.java", java, "  // last").as_deref(), Some("class A"));
     }
 
