@@ -40,6 +40,9 @@ pub(super) struct Args {
     /// List those of one session, automatic ones, too
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["auto", "all"])]
     session: Option<String>,
+    /// List the N newest only
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -115,7 +118,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let listed = if args.all {
+    let mut listed = if args.all {
         let session = face.session_among_others(Run::ForReal, &[])?;
         published_checkpoints::list_with_agents(&session.repo)?
     } else if let Some(name) = &args.session {
@@ -124,8 +127,12 @@ fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let which = if args.auto { Which::Automatic } else { Which::Named };
         checkpoints::list(&face.session(Run::ForReal)?.repo, which)?
     };
+    let total = listed.sound.len();
+    let older = total.saturating_sub(args.limit.unwrap_or(usize::MAX));
+    listed.sound.drain(..older);
     face.answer(&ListReport {
         count: listed.sound.len(),
+        total,
         checkpoints: listed.sound,
         damaged: listed.damaged,
     })
@@ -137,6 +144,8 @@ struct ListReport {
     /// Refs of checkpoints that lead to no commit.
     damaged: Vec<DamagedCheckpoint>,
     count: usize,
+    /// The number without a limit.
+    total: usize,
 }
 
 impl Answer for ListReport {
@@ -145,7 +154,8 @@ impl Answer for ListReport {
     }
 
     fn message(&self) -> String {
-        text::count(self.count, "checkpoint")
+        let all = text::count(self.total, "checkpoint");
+        if self.count < self.total { format!("the newest {} of {all}", self.count) } else { all }
     }
 
     fn blocks(&self, now: &Moment) -> Vec<Block> {

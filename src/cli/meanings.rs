@@ -128,6 +128,15 @@ const MEANINGS: &[Meaning] = &[
     row("st", "git colony status", "shows the state of the repository"),
     row("stat", "git colony status", "shows the state of the repository"),
     row("info", "git colony status", "shows the state of the repository"),
+    row("log -N", "git colony log -n 5", "at most 5 commits"),
+    row("log --oneline", "git colony log", "each commit has one line"),
+    row("ops -N", "git colony ops -n 5", "the 5 newest operations"),
+    row("checkpoints -N", "git colony checkpoints -n 5", "the 5 newest checkpoints"),
+    row(
+        "checkpoint --clean",
+        "git colony restore HEAD",
+        "cleans the files; undo brings the changes back",
+    ),
     row("status -s", "git colony status --line", "shows the state in one line"),
     row("status --short", "git colony status --line", "shows the state in one line"),
     row(
@@ -191,6 +200,11 @@ const MEANINGS: &[Meaning] = &[
 /// Finds what was meant by a command, with the word after it where that says more.
 pub(super) fn find(command: &str, next: Option<&str>) -> Option<&'static Meaning> {
     let known = |typed: &str| MEANINGS.iter().find(|meaning| meaning.typed == typed);
+    let is_count = |next: &str| {
+        next.strip_prefix('-')
+            .is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+    };
+    let next = next.map(|next| if is_count(next) { "-N" } else { next });
     let both = next.and_then(|next| known(&format!("{command} {next}")));
     both.or_else(|| known(command))
 }

@@ -157,6 +157,13 @@ fn ops_lists_the_newest_of_them() {
     let told = sandbox.colony(&["ops", "-n2"]);
     assert!(told.starts_with("the newest 2 of 3 operations\n"), "{told}");
     assert!(sandbox.colony(&["ops", "-n", "9"]).starts_with("3 operations\n"));
+    let newest = sandbox.json(&["checkpoints", "-n", "2"]);
+    let all = sandbox.json(&["checkpoints"]);
+    let labels = |answer: &serde_json::Value| -> Vec<String> {
+        let found = answer["checkpoints"].as_array().unwrap().iter();
+        found.map(|it| it["label"].to_string()).collect()
+    };
+    assert_eq!(labels(&newest), labels(&all)[1..]);
 }
 
 #[test]
