@@ -202,7 +202,7 @@ impl StandIn {
 }
 
 /// Returns the git directory of a working tree: `.git`, or the one that this file names.
-fn own_git_dir(folder: &Path) -> Result<PathBuf> {
+pub(in crate::git) fn own_git_dir(folder: &Path) -> Result<PathBuf> {
     let usual = folder.join(".git");
     let Some(named) = discovery::target_of_git_file(&usual) else {
         git_directory::require(&usual)?;

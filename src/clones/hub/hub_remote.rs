@@ -4,6 +4,7 @@
 //! since git-lfs looks for large files where the upstream of a branch is, and the hub need not have them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::git::new_repository::ConfigEntry;
 use crate::git::refs::ReflogReason;
@@ -41,8 +42,10 @@ pub(super) fn follow(session: &Session, member: &Membership) -> Result<()> {
     }
     let known: BTreeMap<RefName, Oid> =
         repo.refs_below(&below())?.into_iter().map(|found| (found.name, found.id)).collect();
-    // The configuration of a clone is not read from elsewhere.
-    if known.is_empty() && repo.config(&format!("remote.{HUB_REMOTE}.url")).is_none() {
+    // The configuration of a clone is not read from elsewhere. A remote of this name that is not the hub is the user's.
+    let url = repo.config(&format!("remote.{HUB_REMOTE}.url"));
+    let is_ours = url.map_or(!known.is_empty(), |url| Path::new(&url) == member.hub);
+    if !is_ours {
         return Ok(());
     }
     let branches = repo.refs_below("refs/heads/")?.into_iter();
@@ -59,7 +62,10 @@ pub(super) fn follow(session: &Session, member: &Membership) -> Result<()> {
         .collect();
     let who = session.record_signature();
     let why = ReflogReason { text: "colony: published", who: &who, operation: "publish" };
-    own_refs::move_copies(session, &changes, &why)
+    // A name may become a folder of names.
+    let (gone, rest): (Vec<_>, Vec<_>) = changes.into_iter().partition(|it| it.new.is_none());
+    own_refs::move_copies(session, &gone, &why)?;
+    own_refs::move_copies(session, &rest, &why)
 }
 
 fn below() -> String {

@@ -125,6 +125,13 @@ impl TagMessage {
         message.contains(&format!("\n\n{}\n", format_line()))
     }
 
+    /// Returns `true` for a message in a format that this version does not read.
+    pub fn is_of_other_format(message: &[u8]) -> bool {
+        let message = String::from_utf8_lossy(message);
+        message.contains("\n\nColony-Format: ")
+            && !message.contains(&format!("\n\n{}\n", format_line()))
+    }
+
     /// Reads the bytes of a message, as [`TagMessage::read`] does.
     pub fn of(message: &[u8]) -> TagMessage {
         TagMessage::read(&String::from_utf8_lossy(message))

@@ -170,7 +170,8 @@ fn refuse_unknown_paths(
         let in_target = path.as_bytes().is_empty()
             || session.repo.entry_in(target.tree, path.as_path())?.is_some();
         let here = session.repo.entry_in(kept.snapshot.worktree_tree, path.as_path())?;
-        if !in_target && here.is_none() {
+        let in_submodule = target.submodules.iter().any(|state| path.is_at_or_below(&state.path));
+        if !in_target && !in_submodule && here.is_none() {
             return Err(Error::new(
                 Code::PathNotFound,
                 format!("'{path}' is neither in '{}' nor in the working tree", target.label),

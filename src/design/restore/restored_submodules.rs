@@ -18,7 +18,9 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::{Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::{FileMoves, Operation, SubmoduleSnapshot};
+use crate::store::refs::ref_names;
 
 use super::Request;
 use super::restore_report::{RestoreReport, RestoredSubmodule, count};
@@ -115,7 +117,11 @@ fn plan_one(
     if inside.repo.in_progress().is_some() {
         return Ok(Err(AbsenceReason::InProgress));
     }
-    let Ok(commit) = inside.repo.read_commit(state.snapshot) else {
+    // Only a state that was kept here: anyone may have written the record of a checkpoint.
+    let name = ref_names::state_of_parent(&Places::planned(&session.repo)?.key, state.snapshot);
+    let is_held = inside.repo.find_ref(&name)? == Some(state.snapshot);
+    let commit = inside.repo.read_commit(state.snapshot).ok().filter(|_| is_held);
+    let Some(commit) = commit else {
         return Ok(Err(AbsenceReason::NoSnapshot));
     };
     let kept = Kept::look(inside, &Allowances::default(), Unstorable::LeaveOut, &[])?;

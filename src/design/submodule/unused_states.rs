@@ -127,6 +127,9 @@ fn named(repo: &Repo, places: &Places, going: &Going<'_>) -> Result<Option<BTree
         tags.extend(record.refs.iter().flat_map(|change| [change.old, change.new]).flatten());
     }
     for tag in tags.into_iter().filter_map(|id| repo.find_tag(id)) {
+        if TagMessage::is_of_other_format(&tag.message) {
+            return Ok(None);
+        }
         let message = TagMessage::of(&tag.message);
         named.extend(message.submodules.into_iter().map(|state| state.snapshot));
     }

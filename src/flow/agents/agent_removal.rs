@@ -313,8 +313,12 @@ fn repositories_below(repo: &Repo) -> Vec<PathBuf> {
     found
 }
 
-/// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, or stashes.
+/// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, stashes, or states that
+/// a checkpoint of the repository around it has kept there.
 fn has_own_commits(repo: &Repo) -> Result<bool> {
+    if !repo.refs_below(crate::store::refs::ref_names::OF_PARENTS)?.is_empty() {
+        return Ok(true);
+    }
     let mut known = Vec::new();
     for found in repo.remote_branches()? {
         known.extend(repo.peel_to_commit(found.id));

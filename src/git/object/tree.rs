@@ -122,7 +122,11 @@ pub(super) fn entry_at(
         return Ok(None);
     }
     let found = repo.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
-    let entry = found.lookup_entry_by_path(path).or_code(Code::ObjectMissing, cannot)?;
+    let entry = match found.lookup_entry_by_path(path) {
+        // The commit of a submodule is in another repository.
+        Err(_) if is_inside_submodule(&found, path) => return Ok(None),
+        looked => looked.or_code(Code::ObjectMissing, cannot)?,
+    };
     Ok(entry.map(|entry| TreeEntry { kind: entry.mode().kind(), id: entry.object_id().into() }))
 }
 
@@ -182,6 +186,14 @@ pub(in crate::git) fn first_commit(
         }
     }
     Ok(found)
+}
+
+fn is_inside_submodule(tree: &gix::Tree<'_>, path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.any(|folder| {
+        let entry = tree.lookup_entry_by_path(folder).ok().flatten();
+        entry.is_some_and(|entry| entry.mode().is_commit())
+    })
 }
 
 /// Makes the error for a commit that is not there, or whose parent is not.

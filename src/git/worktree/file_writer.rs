@@ -9,6 +9,7 @@ use gix::bstr::BStr;
 use gix::objs::tree::EntryKind;
 
 use crate::git::attributes::rule_files::{self, AttributesFiles, RuleFile};
+use crate::git::foreign_repository::own_git_dir;
 use crate::git::process::Git;
 use crate::git::{ObjectWrites, Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
@@ -158,6 +159,7 @@ impl<'a> FileWriter<'a> {
 
     /// Reads the commit of a nested repository.
     fn submodule(&self, path: &RepoPath) -> Result<Option<WorktreeFile>> {
+        own_git_dir(&path.under(self.repo.workdir()))?;
         let cannot = || format!("cannot store '{path}'");
         let name = BStr::new(path.as_bytes());
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;

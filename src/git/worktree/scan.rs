@@ -11,6 +11,7 @@ use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Stage};
 
 use crate::git::compare::tree_diff::TreeChange;
+use crate::git::foreign_repository::own_git_dir;
 use crate::git::index::Index;
 use crate::git::{Head, Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -222,6 +223,9 @@ impl Repo {
 
     /// Returns `true` if a submodule's HEAD differs from the commit in the index.
     fn submodule_moved(&self, scan: &Scan, path: &RepoPath) -> bool {
+        if own_git_dir(&path.under(self.workdir())).is_err() {
+            return false;
+        }
         let options = self.inner.open_options().clone();
         let Ok(inner) = gix::open_opts(path.under(self.workdir()), options) else {
             return false;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::git::{ObjectWrites, Repo, plain_file};
-use crate::model::{RepoPath, Result, World};
+use crate::model::{Code, RepoPath, Result, World};
 
 use super::scan::Scan;
 
@@ -31,7 +31,7 @@ impl Reported {
 
 impl Repo {
     /// Lists those of some submodules that are set up here and have edits which git reports, in their own submodules
-    /// too. One that cannot be read has none. Each is opened like a repository that others control.
+    /// too. One that cannot be read counts as one with edits. Each is opened like a repository that others control.
     pub(super) fn edited_submodules(
         &self,
         world: &World,
@@ -53,7 +53,13 @@ impl Repo {
             }
             let inner = Repo::open_foreign(world, &folder, ObjectWrites::InMemory);
             let scan = inner.and_then(|inner| inner.scan(&world.standing_in(&folder)));
-            if scan.is_ok_and(|scan| scan.has_edits(reported)) {
+            let has_edits = match scan {
+                Ok(scan) => scan.has_edits(reported),
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                // Nobody knows, and edits that are not named may be lost.
+                Err(_) => true,
+            };
+            if has_edits {
                 edited.push(path.clone());
             }
         }

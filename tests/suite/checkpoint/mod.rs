@@ -4,6 +4,7 @@ mod checkpoint_refs;
 pub(crate) mod colonyignore;
 mod create;
 mod damaged_tags;
+mod hostile_submodules;
 mod ignore_rules;
 mod in_the_middle;
 mod lost_objects;

@@ -73,3 +73,28 @@ fn work_that_only_the_hub_has_is_not_elsewhere() {
     let remotes = ada.json(&["sync", "-n"]);
     assert!(!remotes.to_string().contains("colony-hub"), "{remotes:#}");
 }
+
+#[test]
+fn a_branch_that_becomes_a_folder_of_branches_is_followed() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    for (from, to) in [("fork/ada", "fork/ada/x"), ("fork/ada/x", "fork/ada"), ("fork/ada", "fork")]
+    {
+        ada.git(&["branch", "-m", from, to]);
+        commit(&ada, "a.txt", to);
+        assert_eq!(unpushed(&ada), "", "{to}");
+    }
+}
+
+#[test]
+fn a_remote_of_the_user_with_that_name_is_left_alone() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    ada.git(&["remote", "remove", "colony-hub"]);
+    ada.git(&["remote", "add", "colony-hub", &desk.root.display().to_string()]);
+    ada.git(&["fetch", "-q", "colony-hub"]);
+    let before = ada.git(&["for-each-ref", "refs/remotes/colony-hub"]);
+    commit(&ada, "a.txt", "own\n");
+    assert_eq!(ada.git(&["for-each-ref", "refs/remotes/colony-hub"]), before);
+    assert_eq!(unpushed(&ada).trim(), "edit a.txt");
+}
