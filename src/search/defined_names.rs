@@ -142,14 +142,15 @@ fn after_word(line: &str) -> Option<&str> {
         "enum" | "struct" | "union" if rest.split('(').next().is_some_and(is_function_of_type) => {
             last_name(rest.split('(').next()?).filter(|_| !line.trim_end().ends_with(';'))
         }
-        _ => {
-            let (name, after) = qualified_name(rest, word == "function")?;
-            // 'a class that merges' is prose, 'struct commit *one;' a use.
-            let after = after.trim_start_matches(['?', '!']).trim();
-            let is_end = after.is_empty() || after.starts_with(['(', '{', '<', '[', ':', ';', '=']);
+        "enum" | "struct" | "union" => {
+            let (name, after) = qualified_name(rest, false)?;
+            let after = after.trim();
+            let is_end = after.is_empty() || after.starts_with(['(', '{', '<', ':', ';']);
             let next = after.split_whitespace().next().unwrap_or_default();
+            // 'struct commit *one = first;' is a use.
             (is_end || AFTER_NAME.contains(&next)).then_some(name)
         }
+        _ => qualified_name(rest, word == "function").map(|(name, _)| name),
     }
 }
 

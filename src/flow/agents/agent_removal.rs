@@ -19,6 +19,7 @@ use crate::model::{Code, Error, RepoPath, Result, World, text};
 use crate::store::files::mount_points;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
+use crate::store::refs::ref_names;
 use crate::store::{Session, lease};
 
 use crate::flow::residency;
@@ -316,7 +317,7 @@ fn repositories_below(repo: &Repo) -> Vec<PathBuf> {
 /// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, stashes, or states that
 /// a checkpoint of the repository around it has kept there.
 fn has_own_commits(repo: &Repo) -> Result<bool> {
-    if !repo.refs_below(crate::store::refs::ref_names::OF_PARENTS)?.is_empty() {
+    if !repo.refs_below(ref_names::OF_PARENTS)?.is_empty() {
         return Ok(true);
     }
     let mut known = Vec::new();
@@ -342,7 +343,9 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
         [one] => format!("'{one}'"),
         [first, rest @ ..] => format!("'{first}' and {} more", rest.len()),
     };
-    Error::new(Code::CloneInUse, format!("{what} would be lost with the clone: in no checkpoint"))
+    // What a checkpoint has kept inside a submodule is in the clone alone, too.
+    let why = if report.own_repositories.is_empty() { ": in no checkpoint" } else { "" };
+    Error::new(Code::CloneInUse, format!("{what} would be lost with the clone{why}"))
         .detail("left_out", &report.left_out)
         .detail("lost", &all)
         .detail("path", report.path.display().to_string())

@@ -139,4 +139,6 @@ fn kept_edits_of_a_submodule_stop_a_removal() {
     inner.git(&["checkout", "-q", "a.txt"]);
     let refused = desk.json(&["agents", "remove", "ada"]);
     assert_eq!((&refused["ok"], &refused["code"]), (&Value::Bool(false), &"clone-in-use".into()));
+    // It is in one, and goes with the clone all the same.
+    assert!(!refused["message"].as_str().unwrap().contains("in no checkpoint"), "{refused:#}");
 }
