@@ -8,7 +8,7 @@ use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
     colony, commit, complete, completions, config, context, credential, dashboard, decide,
     decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
-    id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops,
+    id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge, merge_driver, ops,
     pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
     status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
@@ -170,6 +170,8 @@ pub(super) enum DesignCommand {
     Fork(fork::Args),
     Forks(forks::Args),
     Merge(merge::Args),
+    Land(land::Args),
+    Try(land::TryArgs),
     CherryPick(cherry_pick::Args),
     Topology(topology::Args),
     Decide(decide::Args),

@@ -312,6 +312,10 @@ impl Answer for GcReport {
         let at_once = "  to delete them now: COLONY_KEEP_REMOVED_DAYS=0 git colony clones gc";
         let folders = folders.chain((!self.kept_folders.is_empty()).then(|| at_once.to_owned()));
         let left = self.left.iter().map(|left| format!("  {}", left_behind(left)));
-        removed.chain(kept).chain(deleted).chain(folders).chain(left).collect()
+        let tests = self
+            .tests
+            .iter()
+            .map(|folder| format!("  the working tree of tests {did}: {}", folder.display()));
+        removed.chain(kept).chain(tests).chain(deleted).chain(folders).chain(left).collect()
     }
 }

@@ -7,13 +7,13 @@ use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
     colony, commit, completions, config, context, dashboard, decide, decisions, deinit, diff,
     doctor, events, fleet, fork, forks, git, groups, help, hooks, id, index, ingest, init,
-    knowledge, lfs, log, map, mcp, memory, merge, ops, pages, paths, projects, promote, prune,
-    query, restore, schema, scopes, search, session, status, sync, tag, tools, topology, tour,
-    undo, validate, version, watch,
+    knowledge, land, lfs, log, map, mcp, memory, merge, ops, pages, paths, projects, promote,
+    prune, query, restore, schema, scopes, search, session, status, sync, tag, tools, topology,
+    tour, undo, validate, version, watch,
 };
 
 /// Every visible command.
-const COMMANDS: [fn() -> Declaration; 66] = [
+const COMMANDS: [fn() -> Declaration; 68] = [
     init::declaration,
     checkpoint::declaration,
     checkpoints::declaration,
@@ -32,6 +32,8 @@ const COMMANDS: [fn() -> Declaration; 66] = [
     forks::declaration,
     merge::declaration,
     cherry_pick::declaration,
+    land::declaration,
+    land::try_declaration,
     sync::declaration,
     blackboard::declaration,
     events::declaration,

@@ -8,9 +8,9 @@ use super::{
     Face, Stop, agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick,
     clone, clones, colony, commit, complete, completions, config, context, credential, dashboard,
     decide, decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook,
-    hooks, id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver,
-    ops, pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
-    status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+    hooks, id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge,
+    merge_driver, ops, pages, paths, projects, promote, prune, query, restore, schema, scopes,
+    search, session, status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
 use crate::ui::answer::Outcome;
 
@@ -49,6 +49,8 @@ impl Face<'_> {
             DesignCommand::Fork(args) => fork::run(self, args),
             DesignCommand::Forks(args) => forks::run(self, &args),
             DesignCommand::Merge(args) => merge::run(self, args),
+            DesignCommand::Land(args) => land::run(self, args),
+            DesignCommand::Try(args) => land::run_try(self, args),
             DesignCommand::CherryPick(args) => cherry_pick::run(self, args),
             DesignCommand::Topology(_) => topology::run(self),
             DesignCommand::Decide(args) => decide::run(self, args),

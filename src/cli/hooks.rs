@@ -56,7 +56,7 @@ struct Change {
 }
 
 pub(super) fn declaration() -> Declaration {
-    Declaration::listed("hooks", Section::Inspect, Screen::First)
+    Declaration::listed("hooks", Section::Inspect, Screen::All)
         .example("git colony hooks", "which hooks stand")
         .example("git colony hooks install --for git -n", "show what would be written")
         .answers::<HooksStatusReport>()

@@ -57,6 +57,7 @@ mod index;
 mod ingest;
 mod init;
 mod knowledge;
+mod land;
 mod lfs;
 mod lfs_migrate;
 mod lock_lines;

@@ -7,3 +7,5 @@ pub mod hub;
 pub mod new_clone;
 pub mod removal;
 pub mod sync;
+pub mod test_results;
+pub mod try_tree;

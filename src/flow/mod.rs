@@ -14,6 +14,7 @@ pub mod fleet;
 pub mod hook;
 pub mod init;
 pub mod knowledge;
+pub mod land;
 pub mod map;
 pub mod merge_driver;
 pub mod migrate;

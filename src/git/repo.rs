@@ -218,6 +218,11 @@ impl Repo {
         &self.git_dir
     }
 
+    /// Returns `sha1` or `sha256`.
+    pub fn object_format(&self) -> &'static str {
+        super::bare::object_format(&self.inner)
+    }
+
     /// Returns the git directory shared by all worktrees.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir

@@ -14,6 +14,7 @@ const REFUSING: &[Code] = &[
     Code::AgentBusy,
     Code::AgentConfigRefused,
     Code::AgentExists,
+    Code::ApprovalNeeded,
     Code::ApprovalRefused,
     Code::BranchExists,
     Code::BranchInUse,
@@ -45,6 +46,9 @@ const REFUSING: &[Code] = &[
     Code::NameAbbreviated,
     Code::NameAmbiguous,
     Code::NestedRepository,
+    Code::NoTests,
+    Code::NothingToLand,
+    Code::TryIncomplete,
     Code::NoLfsPatterns,
     Code::OperationInProgress,
     Code::OtherRepository,
@@ -345,6 +349,16 @@ codes! {
     ScopeMissing = "scope-missing",
     /// An agent cannot approve commands; only the user can.
     ApprovalRefused = "approval-refused",
+    /// The commands that test merged work come from the repository, and the user has not approved their text.
+    ApprovalNeeded = "approval-needed",
+    /// No command tests merged work here.
+    NoTests = "no-tests",
+    /// No work is ready to be merged.
+    NothingToLand = "nothing-to-land",
+    /// The tests of merged work were stopped before they had decided; what they found is kept.
+    TestsUnfinished = "tests-unfinished",
+    /// Merged work cannot be tested here: something that it needs is missing.
+    TryIncomplete = "try-incomplete",
     /// No person has consented to publishing to the URL of that remote.
     NoConsent = "no-consent",
     /// A migration to git-lfs rewrote the history, and the command would use the old one.

@@ -394,6 +394,10 @@ pub(crate) const RESTORE_FORK: ChangingCommand = ChangingCommand {
 pub(crate) const MERGE: ChangingCommand =
     ChangingCommand { name: "merge", args: &["merge", "fork/other"], ..FORK };
 
+/// The train is merged in memory; its tests run elsewhere, before anything here changes.
+pub(crate) const LAND: ChangingCommand =
+    ChangingCommand { name: "land", args: &["land", "fork/other", "--no-test"], ..FORK };
+
 /// Only a ref moves.
 pub(crate) const MERGE_ELSEWHERE: ChangingCommand = ChangingCommand {
     name: "merge --into",

@@ -36,7 +36,7 @@ use command::{
     BLACKBOARD_PUT, CATALOG_ADD, CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE,
     CHECKPOINT_OF_A_RENAMED_FILE, CHECKPOINT_OF_A_SUBMODULE, CHECKPOINT_OFF_BRANCH,
     CHECKPOINTS_DELETE, COMMIT, DECIDE, DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK,
-    FORK_WITHOUT_A_SWITCH, FORKS_DELETE, HYDRATE, INGEST, INIT, INIT_BESIDE, KNOWLEDGE_CLEAR,
+    FORK_WITHOUT_A_SWITCH, FORKS_DELETE, HYDRATE, INGEST, INIT, INIT_BESIDE, KNOWLEDGE_CLEAR, LAND,
     LFS_MIGRATE, MAP, MAP_AGAIN, MERGE, MERGE_ABORT, MERGE_CONTINUE, MERGE_ELSEWHERE,
     MERGE_RESOLVE, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PROJECTS_ADD, PROMOTE, PRUNE,
     PRUNE_PACKED, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK,
@@ -483,6 +483,16 @@ fn a_killed_merge_that_goes_on_happened_or_did_not() {
 #[test]
 fn a_killed_merge_that_is_taken_back_happened_or_did_not() {
     matrix::kill(&MERGE_ABORT, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_landing_happened_or_did_not() {
+    matrix::kill(&LAND, Depth::EveryThird);
+}
+
+#[test]
+fn a_landing_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&LAND, Depth::EveryFifth);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod faults;
 mod fleet;
 mod house;
 mod knowledge;
+mod land;
 mod lfs;
 mod map;
 mod mcp;

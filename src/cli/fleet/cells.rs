@@ -25,7 +25,7 @@ pub(super) fn cells(row: &Row, branch: &str, now: &Moment) -> Vec<Span> {
         uncommitted(row),
         newest(row, now),
         seen(row, now),
-        ending(row, branch),
+        ending(row, branch, now),
     ]
 }
 
@@ -94,7 +94,7 @@ fn shortened(text: &str) -> String {
 const LONG_PATH: usize = 24;
 
 /// Returns how a row would merge, as short text: it is not cut.
-fn ending(row: &Row, here: &str) -> Span {
+fn ending(row: &Row, here: &str, now: &Moment) -> Span {
     if let Some(problem) = &row.problem {
         return Span::new(Role::Warning, problem.to_text());
     }
@@ -112,6 +112,12 @@ fn ending(row: &Row, here: &str) -> Span {
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
+            if let Some(tested) = &row.tested {
+                let at = time::parse_rfc3339(&tested.at);
+                let age = at.map(|at| time::short_age(&at, now)).unwrap_or_default();
+                let what = if tested.conflicted { "conflicted" } else { "tests failed" };
+                return Span::new(Role::Bad, format!("{what} {age}{goal}"));
+            }
             let done = if row.done.is_some() { "done, " } else { "" };
             Span::new(Role::Good, format!("{done}clean{goal}"))
         }

@@ -301,7 +301,7 @@ fn remote(rest: &str) -> RefName {
     RefName::from(format!("refs/remotes/origin/{rest}").as_str())
 }
 
-fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
+pub(in crate::clones) fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
     let cannot = |e| Error::io("cannot configure the new clone", e);
     let mut text = plain_file::read_text(path).map_err(cannot)?;
     text.extend(entries.iter().map(ConfigEntry::line));

@@ -10,6 +10,7 @@ pub mod settle;
 mod sides;
 pub(crate) mod switch;
 pub(crate) mod target_branch;
+pub mod train;
 pub(crate) mod tree_moves;
 
 use schemars::JsonSchema;

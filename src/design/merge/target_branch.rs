@@ -65,6 +65,7 @@ fn keeps_moving(tries: usize, cause: Error) -> Error {
 }
 
 /// The target branch.
+#[derive(Clone)]
 pub(in crate::design) struct Goal {
     /// The branch, or HEAD if detached.
     pub(in crate::design) branch: RefName,

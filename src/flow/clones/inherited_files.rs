@@ -17,13 +17,27 @@ pub(in crate::flow) fn ignored_files(
     to: &Path,
     setup: &mut Vec<String>,
 ) -> Result<()> {
-    for (paths, how, did) in [
-        (&session.settings.clone_copy, How::Copy, "copied"),
-        (&session.settings.clone_link, How::Link, "linked"),
-    ] {
-        for path in paths {
+    let settings = &session.settings;
+    let lists =
+        [(&settings.clone_copy, How::Copy, "copied"), (&settings.clone_link, How::Link, "linked")];
+    bring(session, to, &lists, setup)
+}
+
+/// Copies all of them, also those that a clone gets as links: what runs in the tree must not change those of the checkout.
+pub(in crate::flow) fn copies(session: &Session, to: &Path, setup: &mut Vec<String>) -> Result<()> {
+    let settings = &session.settings;
+    let lists = [&settings.clone_copy, &settings.clone_link];
+    bring(session, to, &lists.map(|paths| (paths, How::Copy, "copied")), setup)
+}
+
+/// Paths, how they get into a clone, and the word for it.
+type Lists<'a> = [(&'a Vec<String>, How, &'a str)];
+
+fn bring(session: &Session, to: &Path, lists: &Lists<'_>, setup: &mut Vec<String>) -> Result<()> {
+    for (paths, how, did) in lists {
+        for path in *paths {
             let from = session.repo.workdir();
-            let brought = copy_path(&session.world, from, to, path, how)?;
+            let brought = copy_path(&session.world, from, to, path, *how)?;
             if brought.files > 0 {
                 let files = text::count(brought.files, "file");
                 setup.push(format!("{did} '{path}' ({files})"));

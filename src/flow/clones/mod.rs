@@ -27,6 +27,7 @@ use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
 use crate::clones::removal::{self, kept_clone};
+use crate::clones::try_tree;
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -153,6 +154,9 @@ pub struct GcReport {
     pub deleted: Vec<KeptFolder>,
     /// The folders of removed clones that are kept; their hubs stay.
     pub kept_folders: Vec<KeptFolder>,
+    /// The folders for tests of merged work that were deleted, or would be: nobody has used them for days.
+    #[schemars(with = "Vec<String>")]
+    pub tests: Vec<PathBuf>,
     /// Folders of removed clones that could not be deleted, and folders beside them that nobody deletes.
     pub left: Vec<LeftBehind>,
     /// True if nothing was deleted because of a dry run.
@@ -170,11 +174,15 @@ pub struct HeldLogs {
     pub amount: Amount,
 }
 
+/// How long what belongs to tests is kept, where no setting is known.
+const TESTS_KEPT_DAYS: u64 = 7;
+
 /// Deletes the hubs that no clone borrows from any more, and reports whose work they hold; `here`
 /// is the current repository.
 pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Result<GcReport> {
     let RemovalOptions { force, dry_run } = options;
     let root = SharedRoot::of(world)?;
+    let keep_days = here.map_or(TESTS_KEPT_DAYS, |session| session.settings.keep_removed_days);
     let keeping = here.map(|session| Keeping::of(&session.settings));
     let here = here.and_then(|session| locate::place_of(session, &root).ok());
     let mut report = GcReport { dry_run, ..GcReport::default() };
@@ -185,6 +193,7 @@ pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Res
     report.deleted = swept.deleted;
     report.kept_folders = swept.kept;
     report.left = [swept.left, kept_clones::others(&root)].concat();
+    report.tests = try_tree::sweep(world, &root, keep_days, force, dry_run)?;
     let standing = found::clones(&root, None).into_iter().map(|clone| clone.member.hub);
     let used: Vec<PathBuf> = standing.chain(kept_clone::hubs(&root)).collect();
     for path in locate::all(&root) {

@@ -139,6 +139,18 @@ pub(in crate::flow) fn run_new(
     Ok(commands)
 }
 
+/// Runs the permitted set-up commands of a commit in another working tree of it.
+pub(in crate::flow) fn run_in(
+    desk: &Session,
+    tree: &Path,
+    commit: Oid,
+    approvals: &Approvals,
+) -> Result<Vec<SetupCommand>> {
+    let mut commands = of_commit(desk, Some(commit), approvals)?;
+    run(&desk.world, tree, desk.settings.clone_run_time, &mut commands)?;
+    Ok(commands)
+}
+
 /// Runs the permitted commands at the root of a clone in its final place.
 fn run(
     world: &World,

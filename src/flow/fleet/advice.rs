@@ -84,6 +84,8 @@ pub(super) struct DeskView<'a> {
     pub(super) clashes: &'a [Clash],
     /// The paths that merging a fork would change.
     pub(super) coming_in: &'a dyn Fn(&Fork) -> BTreeSet<RepoPath>,
+    /// Whether commands are known that test merged work.
+    pub(super) has_tests: bool,
     /// The name by which the clone of a row merges the branch that the row is compared with.
     pub(super) name_in_clone: &'a dyn Fn(&Row, &str) -> String,
 }
@@ -112,12 +114,14 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
     };
     let (batch, meet) = batch(desk, &ready);
     let met = meet.into_iter().filter_map(|(row, paths)| {
-        let command = format!("git colony merge {} --resolve", typed_word(&name_of(row)?));
+        let command = format!("git colony merge {} --resolve", typed_word(&row.merged_as()?));
         Some(Later { command, paths })
     });
     let conflict = conflict.map(|it| Later { command: it.command, paths: it.paths });
+    let command = landing(desk, &batch).unwrap_or(first.command);
     Some(Next {
-        clean: batch.into_iter().filter_map(name_of).collect(),
+        command,
+        clean: batch.into_iter().filter_map(Row::merged_as).collect(),
         then: conflict.into_iter().chain(met).min_by_key(|it| it.paths.len()),
         ..first
     })
@@ -159,7 +163,8 @@ fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r
     let is_ready = |row: &&&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
         let is_clean = matches!(outcome, Some(MergeOutcome::FastForward | MergeOutcome::Merged));
-        is_clean && !desk.is_own(row) && desk.may_merge(row)
+        let has_failed = row.tested.as_ref().is_some_and(|tested| tested.holds);
+        is_clean && !has_failed && !desk.is_own(row) && desk.may_merge(row)
     };
     let named = |name: &String| open.iter().filter(is_ready).find(|row| is_named(row, name));
     let mut rows: Vec<&Row> = order.iter().filter_map(named).copied().collect();
@@ -188,9 +193,19 @@ fn batch<'r>(
     (batch, meet)
 }
 
+/// Returns the command that tests and merges those of a batch that are done, all at once.
+fn landing(desk: &DeskView<'_>, batch: &[&Row]) -> Option<String> {
+    let is_here = |row: &&&Row| row.into.as_ref().is_some_and(|into| into.branch == desk.branch);
+    let is_ready = |row: &&&Row| row.done.is_some() && row.unsaved == Some(0);
+    let mut ready = batch.iter().filter(is_here).filter(is_ready);
+    let first = ready.next().filter(|_| desk.has_tests && desk.agent.is_none())?;
+    let keeping = desk.keeping_first(first, first.into.as_ref()?);
+    Some(format!("{keeping}git colony land"))
+}
+
 fn clean(desk: &DeskView<'_>, row: &Row) -> Option<Next> {
     let into = row.into.as_ref()?;
-    let (first, name) = (desk.keeping_first(row, into), typed_word(&name_of(row)?));
+    let (first, name) = (desk.keeping_first(row, into), typed_word(&row.merged_as()?));
     let goal = desk.goal_words(row, into);
     Some(Next { command: format!("{first}git colony merge {name}{goal}"), ..Next::default() })
 }
@@ -203,7 +218,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
         (is_its && into.outcome == MergeOutcome::Conflicted).then_some((*row, into))
     });
     let (row, into) =
-        in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, name_of(row)))?;
+        in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, row.merged_as()))?;
     let branch = typed_word(&into.branch);
     let in_clone =
         format!("colony merge {} --resolve", typed_word(&(desk.name_in_clone)(row, &into.branch)));
@@ -219,7 +234,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     } else {
         format!("git switch {branch} && ")
     };
-    let (name, goal) = (typed_word(&name_of(row)?), desk.goal_words(row, into));
+    let (name, goal) = (typed_word(&row.merged_as()?), desk.goal_words(row, into));
     let clone = row.agent.clone().zip(row.path.as_ref());
     Some(Next {
         command: format!("{first}git colony merge {name}{goal} --resolve"),
@@ -278,15 +293,4 @@ fn is_named(row: &Row, name: &str) -> bool {
     let agent = row.agent.as_deref().unwrap_or_default();
     let rest = name.strip_prefix(agent);
     on == name || rest.and_then(|rest| rest.strip_prefix('/')) == Some(on)
-}
-
-/// Returns the name to merge it by.
-fn name_of(row: &Row) -> Option<String> {
-    let fork = row.fork.as_deref();
-    Some(match row.agent.as_deref() {
-        // The name of an agent stands for its current checkout.
-        Some(agent) if row.unsaved.is_none() => format!("{agent}/{}", fork?),
-        Some(agent) => agent.to_owned(),
-        None => fork?.to_owned(),
-    })
 }

@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::blackboard::agent_marks::Mark;
+use crate::clones::hub::locate;
+use crate::clones::test_results::TestResults;
+use crate::clones::try_tree::TryPlace;
 use crate::design::fork::forks::Fork;
 use crate::design::fork::squashed::Squashes;
 use crate::flow::agents::agent_marks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
 use crate::store::Session;
+use crate::store::files::shared_root::SharedRoot;
 
-use super::row::Row;
+use super::row::{Row, Tested};
 
 /// The most commits of a fork that are compared with those held back.
 const MAX_COMMITS: usize = 20_000;
@@ -29,6 +33,7 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
             row.held = Some(held.clone());
         }
     }
+    mark_tested(session, forks, rows)?;
     if marks.held.is_empty() {
         return Ok(());
     }
@@ -45,6 +50,33 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
             let mut all = std::iter::once(&commit).chain(&squashed);
             let found = all.find_map(|it| held.get(it));
             row.contains_held = row.contains_held.take().or(found.cloned());
+        }
+    }
+    Ok(())
+}
+
+/// Fills in the last verdicts of tests on the commits that the rows have.
+fn mark_tested(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Result<()> {
+    let root = SharedRoot::of(&session.world)?;
+    let hub = locate::place_of(session, &root)?;
+    let results = TestResults::of(TryPlace::of(&root, &hub));
+    if !results.has_verdicts() {
+        return Ok(());
+    }
+    for row in rows.iter_mut().filter(|row| row.commits > 0) {
+        let fork = forks.iter().find(|fork| row.is_on(fork));
+        let verdict = name_of(row).and_then(|name| results.verdict(name));
+        let (Some(fork), Some(verdict)) = (fork, verdict) else {
+            continue;
+        };
+        if verdict.tip == fork.head_sha {
+            let target = target_of(&session.repo, fork)?;
+            row.tested = Some(Tested {
+                conflicted: verdict.conflicted,
+                holds: target.is_some_and(|base| verdict.still_holds(fork.head_sha, base)),
+                branch: verdict.branch,
+                at: verdict.at,
+            });
         }
     }
     Ok(())

@@ -28,6 +28,7 @@ use crate::store::Session;
 use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
 use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::membership::{Membership, Role};
+use crate::store::settings::approved_commands;
 
 pub use advice::{Next, Settling};
 pub use file_times::FileTimes;
@@ -161,6 +162,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         protected: &protected,
         clashes: &matrix.matrix,
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
+        has_tests: has_tests(session),
         name_in_clone: &|row, branch| name_in_clone(session, row, branch),
     };
     let here = rows.iter().filter_map(|row| row.agent.as_deref());
@@ -186,6 +188,14 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// Returns `true` if commands are known that test merged work.
+fn has_tests(session: &Session) -> bool {
+    let repo = &session.repo;
+    let tree = repo.head().and_then(|head| repo.tree_of(head.commit()));
+    let tests = tree.and_then(|tree| approved_commands::tests(&session.world, repo, tree));
+    tests.is_ok_and(|tests| !tests.texts.is_empty())
 }
 
 /// Returns the name by which the clone of a row merges a branch of a person's checkout: this one, or the one that this

@@ -131,6 +131,9 @@ pub struct Row {
     /// The agent or fork with work that is held back, of which it has commits: merging it is not suggested, either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contains_held: Option<String>,
+    /// The last verdict of 'land' on the commit that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tested: Option<Tested>,
     /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
@@ -143,6 +146,19 @@ pub struct Row {
     /// The uncommitted files in its clone that others have locked.
     #[serde(skip)]
     pub(super) unsaved_locked: BTreeSet<RepoPath>,
+}
+
+/// The last verdict of `land` on the commit that an agent or fork has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tested {
+    /// Whether it conflicted, instead of failing the tests.
+    pub conflicted: bool,
+    /// The branch.
+    pub branch: String,
+    /// Whether the branch has not changed since: `land` does not take it again by itself.
+    pub holds: bool,
+    /// When, RFC 3339 UTC.
+    pub at: String,
 }
 
 impl Row {
@@ -174,6 +190,25 @@ impl Row {
             None => false,
         };
         self.agent == fork.agent && (*on == fork.name || is_it())
+    }
+
+    /// Returns `true` if a name that was typed means this row: its agent, its fork, or the label of that.
+    pub(in crate::flow) fn is_named(&self, typed: &str) -> bool {
+        let (agent, fork) = (self.agent.as_deref(), self.fork.as_deref());
+        let label = typed.strip_prefix("fork/").unwrap_or(typed);
+        let is_fork = |fork: &str| fork == typed || fork.strip_prefix("fork/") == Some(label);
+        agent == Some(typed) || (agent.is_none() && fork.is_some_and(is_fork))
+    }
+
+    /// Returns the name to merge it by.
+    pub(in crate::flow) fn merged_as(&self) -> Option<String> {
+        let fork = self.fork.as_deref();
+        Some(match self.agent.as_deref() {
+            // The name of an agent stands for its current checkout.
+            Some(agent) if self.unsaved.is_none() => format!("{agent}/{}", fork?),
+            Some(agent) => agent.to_owned(),
+            None => fork?.to_owned(),
+        })
     }
 
     /// Makes the row of a fork without an agent.

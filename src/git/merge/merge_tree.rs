@@ -122,7 +122,8 @@ impl Repo {
         theirs: &MergeSide,
     ) -> Result<Merged> {
         self.require_mergeable(ours.commit, theirs.commit)?;
-        let objects = Quarantine::new(world)?;
+        // git also sees the objects that are in memory: in a dry run of several merges, the merges before.
+        let objects = self.quarantine(world)?;
         let mut git = self.git(world);
         objects.collect_from(self, &mut git);
         let (our_name, their_name) = (self.label(ours), self.label(theirs));

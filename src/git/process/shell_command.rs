@@ -108,7 +108,8 @@ pub(super) fn environment(world: &World) -> Result<BTreeMap<OsString, OsString>>
 /// Returns `true` for a variable that concerns this command and must not be inherited.
 fn is_tied(variable: &OsStr) -> bool {
     let name = variable.as_encoded_bytes();
-    let ours = name.starts_with(b"COLONY_") && name != b"COLONY_SHARED_ROOT";
+    let ours =
+        name.starts_with(b"COLONY_") && name != b"COLONY_SHARED_ROOT" && name != b"COLONY_TRY";
     // Configuration for one command may hold credentials.
     let config = [
         b"GIT_CONFIG_COUNT".as_slice(),

@@ -84,6 +84,11 @@ impl SharedRoot {
         self.0.join(REMOVED)
     }
 
+    /// Returns the folder of the working trees in which merged work is tested.
+    pub fn tries(&self) -> PathBuf {
+        self.0.join("try")
+    }
+
     /// Returns the folder of all agents.
     pub fn agents(&self) -> PathBuf {
         self.0.join("agents")

@@ -184,6 +184,22 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     folders.collect()
 }
 
+/// Lists the processes that have a variable with this value in the environment that they were started with, without this
+/// one; those of other users are hidden. Costs a scan of all environments.
+pub fn with_variable(name: &str, value: &str) -> Vec<u32> {
+    let wanted = format!("{name}={value}").into_bytes();
+    let own = std::process::id();
+    let has_it = |process: &Process| {
+        let environment =
+            std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
+    };
+    all()
+        .filter(|process| process.pid != own && has_it(process))
+        .map(|process| process.pid)
+        .collect()
+}
+
 /// What a git command does to refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitWork {

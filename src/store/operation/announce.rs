@@ -86,7 +86,7 @@ fn checkpoints(session: &Session, record: &Record) -> Option<String> {
 
 /// Announces that a branch has more work than before, where the operation is a merge into it.
 fn merge(session: &Session, record: &Record, change: &RefChange) -> Option<String> {
-    if record.kind != Kind::Merge {
+    if !matches!(record.kind, Kind::Merge | Kind::Land) {
         return None;
     }
     let target = change.name.short();

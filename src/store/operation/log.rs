@@ -175,6 +175,7 @@ impl Log {
                 | Kind::CheckpointDelete
                 | Kind::ForkDelete
                 | Kind::Merge
+                | Kind::Land
                 | Kind::CherryPick
                 | Kind::Commit
                 | Kind::Decide

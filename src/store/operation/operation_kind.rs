@@ -29,6 +29,8 @@ pub enum Kind {
     ForkDelete,
     /// Merges one branch into another.
     Merge,
+    /// Merges the work of several agents into a branch, tested together.
+    Land,
     /// Picks commits onto a branch.
     CherryPick,
     /// Commits chosen paths.
@@ -83,6 +85,7 @@ impl Kind {
             Kind::Fork => "fork",
             Kind::ForkDelete => "fork-delete",
             Kind::Merge => "merge",
+            Kind::Land => "land",
             Kind::CherryPick => "cherry-pick",
             Kind::Commit => "commit",
             Kind::Decide => "decide",

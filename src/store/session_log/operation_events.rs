@@ -84,7 +84,7 @@ fn events_of(session: &Session, record: &Record) -> Vec<(&'static str, Value)> {
             let fields = json!({ "decision_id": decision, "sha": head });
             events.push(("decision", with_op(fields)));
         }
-        Kind::Merge => {
+        Kind::Merge | Kind::Land => {
             for change in record.refs.iter().filter(|change| is_of_branch(change)) {
                 let fields = json!({ "sha": change.new, "into": change.name.short() });
                 events.push(("merge", with_op(fields)));

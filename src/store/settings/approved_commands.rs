@@ -1,4 +1,4 @@
-//! Commands that prepare a new clone, and the user's approvals of them.
+//! Commands that prepare a new clone or test merged work, and the user's approvals of them.
 //!
 //! A repository is not trusted: its commands run only after the user has approved the exact text for this
 //! repository. Commands that the user has configured need no approval. An approval is a file below the shared
@@ -15,7 +15,11 @@ use crate::store::files::shared_root::SharedRoot;
 use super::Flags;
 use super::setting_layers::Layers;
 
-const KEY: &str = "colony.clone.run";
+/// The setting of the commands that prepare a new clone.
+const SET_UP: &str = "colony.clone.run";
+
+/// The setting of the commands that test merged work.
+const TESTS: &str = "colony.test.run";
 
 /// Commands in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,22 @@ pub enum NamedBy {
 pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Commands> {
     let flags = Flags::default();
     let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
-    let found = layers.require(KEY)?;
+    commands_of(&layers, SET_UP)
+}
+
+/// Returns the commands that test merged work: those of the user, in the environment or in git's configuration of `repo`,
+/// else those of the file as `tree` has it.
+pub fn tests(world: &World, repo: &Repo, tree: Oid) -> Result<Commands> {
+    let flags = Flags::default();
+    let of_user = commands_of(&Layers::of_user(world, repo, &flags), TESTS)?;
+    if !of_user.texts.is_empty() {
+        return Ok(of_user);
+    }
+    commands_of(&Layers::of_tree(world, repo, &flags, repo, tree), TESTS)
+}
+
+fn commands_of(layers: &Layers<'_>, key: &str) -> Result<Commands> {
+    let found = layers.require(key)?;
     let named_by = if found.is_of_repository() { NamedBy::Repository } else { NamedBy::User };
     let lines = found.value.lines().map(str::trim);
     let texts = lines.filter(|line| !line.is_empty()).map(str::to_owned);

@@ -108,6 +108,8 @@ pub struct Settings {
     pub clone_link: Vec<String>,
     /// The time limit of a command that prepares a new clone; `None` for no limit.
     pub clone_run_time: Option<Duration>,
+    /// The time limit of a command that tests merged work; `None` for no limit.
+    pub test_time: Option<Duration>,
     /// Whether clones sign commits and tags.
     pub clone_signing: Signing,
     /// The defaults for rows of the repo map.
@@ -233,6 +235,7 @@ impl Settings {
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
+            test_time: seconds("colony.test.time")?,
             clone_signing: if truth(layers, "colony.clone.sign")? {
                 Signing::AsInCheckout
             } else {

@@ -50,6 +50,11 @@ impl<'a> Layers<'a> {
         Layers { world, repo, flags, files }
     }
 
+    /// Reads no file of the repository: only what the user has set counts.
+    pub(super) fn of_user(world: &'a World, repo: &'a Repo, flags: &'a Flags) -> Layers<'a> {
+        Layers { world, repo, flags, files: colony_toml::FoundFiles::default() }
+    }
+
     /// Returns every setting with its origin.
     pub fn effective(&self) -> Vec<Effective> {
         TABLE.iter().map(|row| self.find(row).effective()).collect()

@@ -28,7 +28,7 @@ const GATED: [&str; 20] = [
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
-const OTHERS: [(&str, &str); 29] = [
+const OTHERS: [(&str, &str); 30] = [
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
@@ -40,6 +40,7 @@ const OTHERS: [(&str, &str); 29] = [
     ("clones/hub/hub_rebuild.rs", "the world of a gated repository"),
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
+    ("clones/try_tree.rs", "the working tree of tests, which runs code of agents in any case"),
     ("context/working_files.rs", "lists names only, without a monitor of files"),
     ("flow/agents/agent_removal.rs", "the world of a gated repository"),
     ("flow/agents/agent_run.rs", "commands that the user has typed"),

@@ -37,6 +37,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
         r#"{"commit_shas":["HEAD"],"target_branch":"fork/other"}"#,
         "cherry-pick HEAD --into fork/other",
     ),
+    ("land_work", r#"{"names":["fork/other"],"squash":true}"#, "land fork/other --squash"),
+    ("try_work", r#"{"names":["fork/other"]}"#, "try fork/other"),
     ("decide", r#"{"title":"Another","paths":["src/a.rs"]}"#, "decide -m Another src/a.rs"),
     ("remove_agent", r#"{"name":"ada"}"#, "agents remove ada"),
     ("restore_agent", r#"{"name":"ada"}"#, "agents restore ada"),

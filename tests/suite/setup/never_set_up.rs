@@ -91,6 +91,8 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["forks", "delete", "try", "--force"],
     &["merge", "try"],
     &["merge", "try", "--squash"],
+    &["land", "main", "--no-test"],
+    &["try", "main", "--", "true"],
     &["cherry-pick", "fork/try"],
     &["sync", "--push"],
     &["status"],

@@ -1,0 +1,366 @@
+//! What `land` and `try` answer.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::merge::UncommittedWork;
+use crate::git::Oid;
+use crate::model::RepoPath;
+use crate::model::id::OperationId;
+use crate::store::operation::LateFile;
+
+use super::Station;
+use super::bench::Bench;
+use super::members::Candidate;
+use super::search::{Broken, Found};
+use super::test_commands::Tests;
+
+/// The outcome of a landing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LandOutcome {
+    /// All work has landed, or would be merged.
+    Landed,
+    /// Some of it was left out.
+    Partly,
+    /// All of it was left out, or the branch has it already.
+    #[default]
+    Nothing,
+    /// The tests fail on the branch by itself: nothing was merged.
+    BaseFailing,
+}
+
+/// Why work was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// The tests fail with it, twice.
+    Failed,
+    /// It conflicts.
+    Conflicts,
+    /// It has commits of work that is held back or was left out.
+    Contains,
+    /// A person holds it back.
+    Held,
+    /// It changes paths outside the allowed paths of its agent.
+    OutsideScope,
+    /// Its history has no common ancestor with the branch.
+    Unrelated,
+    /// A git operation is in progress in its clone.
+    InProgress,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// Work that has landed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Landed {
+    /// The agent, else the fork or branch.
+    pub name: String,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The fork.
+    pub fork: Option<String>,
+    /// The commit that was merged.
+    pub tip: Oid,
+    /// The commit that merges it; `None` in a dry run.
+    pub commit: Option<Oid>,
+}
+
+/// Work that was left out.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// The agent, else the fork or branch.
+    pub name: String,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The fork.
+    pub fork: Option<String>,
+    /// Its commit.
+    pub tip: Oid,
+    /// Why.
+    pub why: Why,
+    /// Those with whom it conflicts, whose commits it has, or with whom the tests failed.
+    pub with: Vec<String>,
+    /// The paths in conflict.
+    pub paths: Vec<RepoPath>,
+    /// The command that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its exit code; null if a signal ended it, or it took too long.
+    pub exit_code: Option<i32>,
+    /// The last lines that it printed, at most 20: text of the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tail: Option<String>,
+    /// The file with more of them.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+    /// More about why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A run of the tests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// The work that was merged; none is the branch alone.
+    pub names: Vec<String>,
+    /// The tree that was tested.
+    pub tree: Oid,
+    /// Whether all commands passed.
+    pub passed: bool,
+    /// How long they took, in seconds.
+    pub seconds: f64,
+    /// The age in seconds of a known result that was used instead; null if the commands ran.
+    pub cached_seconds: Option<i64>,
+    /// Whether the working tree was made again for it; else ignored files of earlier runs were in it.
+    pub fresh: bool,
+    /// The exit code of the command that failed, or 0; null if a signal ended it, or it took too long.
+    pub exit_code: Option<i32>,
+}
+
+/// The commands that test.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestsReport {
+    /// The commands, in order.
+    pub commands: Vec<String>,
+    /// Who named them: `command` (an option), `user` (git's configuration) or `repository`.
+    pub from: &'static str,
+    /// How long all runs took, in seconds.
+    pub seconds: f64,
+}
+
+/// The result of a landing.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LandReport {
+    /// The outcome.
+    pub outcome: LandOutcome,
+    /// The branch.
+    pub branch: String,
+    /// The commit that it was at.
+    pub base: Oid,
+    /// The commit that it is at now; null in a dry run.
+    pub commit: Option<Oid>,
+    /// What has landed, in the order of merging.
+    pub landed: Vec<Landed>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+    /// What the branch had already.
+    pub up_to_date: Vec<String>,
+    /// The work with which a test failed once, and passed when it was repeated.
+    pub flaky: Vec<String>,
+    /// Uncommitted work of the agents, which has not landed.
+    pub uncommitted: Vec<UncommittedWork>,
+    /// The runs of the tests, in order.
+    pub runs: Vec<RunReport>,
+    /// The tests; null if none ran.
+    pub tests: Option<TestsReport>,
+    /// Paths that tests have changed in their working tree, the first ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dirtied: Vec<String>,
+    /// Ignored files that were moved aside; the operation keeps them.
+    pub ignored_kept: Vec<RepoPath>,
+    /// Files that another process wrote while files were replaced; undo restores them.
+    pub kept_late: Vec<LateFile>,
+    /// The operation; null if nothing changed.
+    pub op: Option<OperationId>,
+    /// True if nothing was changed because of a dry run.
+    pub dry_run: bool,
+}
+
+/// The outcome of a test of merged work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TryOutcome {
+    /// All of it merges cleanly, and the tests pass.
+    Passed,
+    /// The tests fail.
+    Failed,
+    /// Some of it does not merge cleanly; the tests pass with the rest.
+    Conflicted,
+}
+
+/// The work with which the tests fail.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Breaks {
+    /// The first in the order of merging with which they fail; empty if the branch fails by itself.
+    pub names: Vec<String>,
+    /// Those that were merged before it, and pass without it.
+    pub with: Vec<String>,
+    /// The command that failed.
+    pub command: Option<String>,
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// The last lines that it printed, at most 20: text of the repository.
+    pub output_tail: String,
+    /// The file with more of them.
+    #[schemars(with = "Option<String>")]
+    pub log: Option<PathBuf>,
+}
+
+/// The result of a test of merged work.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TryReport {
+    /// The outcome.
+    pub outcome: TryOutcome,
+    /// The branch.
+    pub branch: String,
+    /// The tree of all that merges cleanly.
+    pub tree: Option<Oid>,
+    /// What was merged, in order.
+    pub names: Vec<String>,
+    /// What does not merge cleanly, or was left out for another reason.
+    pub left_out: Vec<LeftOut>,
+    /// The work with which the tests fail.
+    pub breaks: Option<Breaks>,
+    /// The runs of the tests, in order.
+    pub runs: Vec<RunReport>,
+    /// The tests.
+    pub tests: TestsReport,
+    /// The working tree, in which all of it is merged.
+    #[schemars(with = "String")]
+    pub path: PathBuf,
+}
+
+impl LeftOut {
+    pub(super) fn of(candidate: &Candidate, why: Why) -> LeftOut {
+        LeftOut {
+            name: candidate.name.clone(),
+            agent: candidate.agent.clone(),
+            fork: candidate.fork.clone(),
+            tip: candidate.member.commit(),
+            why,
+            with: Vec::new(),
+            paths: Vec::new(),
+            command: None,
+            exit_code: None,
+            output_tail: None,
+            log: None,
+            reason: None,
+        }
+    }
+}
+
+impl Tests {
+    fn report(&self, runs: &[RunReport]) -> TestsReport {
+        let ran = runs.iter().filter(|run| run.cached_seconds.is_none());
+        let seconds = ran.fold(0.0, |sum, run| sum + run.seconds);
+        TestsReport { commands: self.commands.clone(), from: self.from, seconds }
+    }
+}
+
+impl Bench<'_> {
+    /// Lists all that was left out: what was not taken, what failed, what conflicts.
+    fn all_left_out(&self) -> Vec<LeftOut> {
+        let lists = [&self.left_out, &self.conflicting];
+        let found = lists.into_iter().flat_map(|list| list.values());
+        self.chosen.left_out.iter().chain(found).cloned().collect()
+    }
+
+    /// Returns the names of members.
+    pub(super) fn names_of(&self, members: &[usize]) -> Vec<String> {
+        let all = members.iter().filter_map(|member| self.chosen.members.get(*member));
+        all.map(|candidate| candidate.name.clone()).collect()
+    }
+
+    fn landed(&self, passing: &[usize]) -> Vec<Landed> {
+        let is_dry = self.session.is_dry();
+        let landed = passing.iter().enumerate().filter_map(|(at, member)| {
+            let candidate = self.chosen.members.get(*member)?;
+            let commit = self.commits.get(passing.get(..=at)?).copied();
+            Some(Landed {
+                name: candidate.name.clone(),
+                agent: candidate.agent.clone(),
+                fork: candidate.fork.clone(),
+                tip: candidate.member.commit(),
+                commit: commit.filter(|_| !is_dry),
+            })
+        });
+        landed.collect()
+    }
+}
+
+/// Makes the report of a landing.
+pub(super) fn of_land(
+    station: &Station<'_>,
+    bench: &Bench<'_>,
+    tests: Option<&Tests>,
+    found: &Found,
+) -> LandReport {
+    let landed = bench.landed(&found.passing);
+    let left_out = if found.is_base_failing { Vec::new() } else { bench.all_left_out() };
+    let outcome = match (landed.is_empty(), left_out.is_empty()) {
+        _ if found.is_base_failing => LandOutcome::BaseFailing,
+        (true, _) => LandOutcome::Nothing,
+        (false, true) => LandOutcome::Landed,
+        (false, false) => LandOutcome::Partly,
+    };
+    let up_to_date: Vec<usize> = bench.up_to_date.iter().copied().collect();
+    LandReport {
+        outcome,
+        branch: bench.train.branch().short(),
+        base: bench.train.tip(),
+        commit: None,
+        left_out,
+        up_to_date: bench.names_of(&up_to_date),
+        flaky: bench.names_of(&found.flaky),
+        uncommitted: found
+            .passing
+            .iter()
+            .filter_map(|member| bench.chosen.members.get(*member)?.uncommitted())
+            .collect(),
+        landed,
+        tests: tests.map(|tests| tests.report(&bench.runs)),
+        runs: bench.runs.clone(),
+        dirtied: bench.dirt.first.clone(),
+        ignored_kept: Vec::new(),
+        kept_late: Vec::new(),
+        op: None,
+        dry_run: station.session.is_dry(),
+    }
+}
+
+/// Makes the report of a test.
+pub(super) fn of_try(
+    station: &Station<'_>,
+    bench: &Bench<'_>,
+    tests: &Tests,
+    broken: &Broken,
+) -> TryReport {
+    let repo = &station.session.repo;
+    let tree = repo.tree_of(Some(bench.commit_of(&broken.merged))).ok();
+    let left_out = bench.all_left_out();
+    let breaks = broken.failing.as_ref().map(|set| {
+        let commit = bench.commit_of(set);
+        let tree = repo.tree_of(Some(commit)).ok();
+        let result = tree.and_then(|tree| bench.known.get(&tree));
+        let mut names = bench.names_of(set);
+        let last = names.pop();
+        Breaks {
+            names: last.into_iter().collect(),
+            with: names,
+            command: result.and_then(|result| result.command.clone()),
+            exit_code: result.and_then(|result| result.exit_code),
+            output_tail: result.map(|result| result.output_tail.clone()).unwrap_or_default(),
+            log: result.and_then(|result| result.log.clone()),
+        }
+    });
+    TryReport {
+        outcome: match (&breaks, left_out.is_empty()) {
+            (Some(_), _) => TryOutcome::Failed,
+            (None, true) => TryOutcome::Passed,
+            (None, false) => TryOutcome::Conflicted,
+        },
+        branch: bench.train.branch().short(),
+        tree,
+        names: bench.names_of(&broken.merged),
+        left_out,
+        breaks,
+        runs: bench.runs.clone(),
+        tests: tests.report(&bench.runs),
+        path: station.place.tree(),
+    }
+}
