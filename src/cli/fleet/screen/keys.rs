@@ -85,7 +85,7 @@ pub(super) const ON_MERGED: [(&str, &str); 2] =
     [("agents show", "agents"), ("agents remove", "agents remove --merged")];
 
 /// All keys.
-pub(super) const KEYS: [Key; 18] = [
+pub(super) const KEYS: [Key; 20] = [
     Key {
         codes: &[KeyCode::Down, KeyCode::Char('j')],
         shown: "down, j",
@@ -171,6 +171,20 @@ pub(super) const KEYS: [Key; 18] = [
         does: changes("merge", On::EachRow),
     },
     Key {
+        codes: &[KeyCode::Char('L')],
+        shown: "L",
+        short: "land",
+        purpose: "test marked rows together, and merge",
+        does: changes("land", On::Agents),
+    },
+    Key {
+        codes: &[KeyCode::Char('t')],
+        shown: "t",
+        short: "",
+        purpose: "test marked rows together",
+        does: changes("try", On::Agents),
+    },
+    Key {
         codes: &[KeyCode::Char('u')],
         shown: "u",
         short: "undo",
@@ -180,7 +194,7 @@ pub(super) const KEYS: [Key; 18] = [
     Key {
         codes: &[KeyCode::Char('n')],
         shown: "n",
-        short: "new",
+        short: "",
         purpose: "an agent: type its name",
         does: changes("agents new ", On::Nothing),
     },
