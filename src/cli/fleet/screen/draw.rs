@@ -171,9 +171,13 @@ fn keys(state: &State, columns: usize) -> Line {
         if width + needed > columns + 2 {
             break;
         }
+        let gap = if width == 0 { "" } else { "  " };
         width += needed;
-        spans
-            .extend([Span::new(Role::Heading, shown), Span::new(Role::Dim, format!(" {short}  "))]);
+        spans.extend([
+            Span::new(Role::Dim, gap),
+            Span::new(Role::Heading, shown),
+            Span::new(Role::Dim, format!(" {short}")),
+        ]);
     }
     spans.into()
 }
