@@ -9,8 +9,8 @@ use super::{
     clone, clones, colony, commit, complete, completions, config, context, credential, dashboard,
     decide, decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook,
     hooks, id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver,
-    ops, pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
-    status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+    ops, pages, paths, projects, promote, prune, query, restore, revert, schema, scopes, search,
+    session, status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
 use crate::ui::answer::Outcome;
 
@@ -50,6 +50,7 @@ impl Face<'_> {
             DesignCommand::Forks(args) => forks::run(self, &args),
             DesignCommand::Merge(args) => merge::run(self, args),
             DesignCommand::CherryPick(args) => cherry_pick::run(self, args),
+            DesignCommand::Revert(args) => revert::run(self, args),
             DesignCommand::Topology(_) => topology::run(self),
             DesignCommand::Decide(args) => decide::run(self, args),
             DesignCommand::Decisions(args) => decisions::run(self, args),

@@ -53,6 +53,9 @@ pub struct Fork {
     /// The revert of its work on `into`, if that has not been merged again since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted: Option<RevertedWork>,
+    /// The commit at which it was created, if that was recorded.
+    #[serde(skip)]
+    since: Option<Oid>,
     /// Whether it is checked out here.
     pub is_current: bool,
     /// How it would merge into its target branch.
@@ -236,6 +239,7 @@ fn describe(found: &FoundFork) -> Fork {
         ahead: 0,
         behind: 0,
         reverted: None,
+        since: known.map(|record| record.base),
         is_current: false,
         into: None,
         problem: None,
@@ -264,15 +268,16 @@ impl Comparing<'_> {
             return Ok(None);
         };
         let mut bases = repo.merge_bases(target, tip)?;
-        let name = fork.name.rsplit_once("fork/").map_or(fork.name.as_str(), |(_, label)| label);
-        let line = Line::named(tip, since, name);
+        fork.since = since;
+        let line = fork.line();
         let shared =
             SharedWork::of(self.claims, repo, &Line::named(target, None, &branch.short()), &line)?;
         fork.ahead = shared.ahead(repo, (target, tip), MAX_COMMITS)?.len();
         fork.reverted = revert_of(repo, &shared)?;
         fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
         fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
-        let given = shared.base(self.world, repo, &bases)?;
+        shared.fetch(self.world, repo, target)?;
+        let given = shared.base(repo, &bases)?;
         if let Some(base) = given {
             bases = vec![base];
         }
@@ -317,8 +322,11 @@ pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
 pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
+    if let Some(target) = target.filter(|_| fork.reverted.is_some()) {
+        return changes_with_reverted(repo, target, &fork.line());
+    }
     let base = match target {
-        Some(target) => base_with(repo, target, fork.head_sha)?,
+        Some(target) => base_with(repo, target, &fork.line())?,
         None => fork.diverged_from_sha,
     };
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
@@ -328,12 +336,21 @@ pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     repo.diff_trees(old, new)
 }
 
+/// Returns the changes of a fork some of whose work was reverted: their base may have to be made, and is not stored.
+fn changes_with_reverted(repo: &Repo, target: Oid, line: &Line) -> Result<Vec<TreeChange>> {
+    let scratch = repo.in_memory()?;
+    let bases = scratch.merge_bases(target, line.tip)?;
+    let shared = SharedWork::here(&mut Claims::default(), &scratch, target, line)?;
+    let base = shared.base(&scratch, &bases)?.or(bases.first().copied());
+    scratch.diff_trees(scratch.tree_of(base)?, scratch.tree_of(Some(line.tip))?)
+}
+
 /// Returns the merge base of two branches, with squashed commits counted as merged, and reverted merges as not.
-pub fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
-    let shared = SharedWork::here(&mut Claims::default(), repo, target, &Line::at(tip))?;
+pub fn base_with(repo: &Repo, target: Oid, line: &Line) -> Result<Option<Oid>> {
+    let shared = SharedWork::here(&mut Claims::default(), repo, target, line)?;
     let mut base = match shared.squashed.first() {
         Some(base) => Some(*base),
-        None => repo.merge_bases(target, tip)?.first().copied(),
+        None => repo.merge_bases(target, line.tip)?.first().copied(),
     };
     for reverted in &shared.reverted {
         if let Some(known) = base {
@@ -344,6 +361,12 @@ pub fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
 }
 
 impl Fork {
+    /// Returns it as a branch that may share work with others.
+    pub(in crate::design) fn line(&self) -> Line {
+        let name = self.name.rsplit_once("fork/").map_or(self.name.as_str(), |(_, label)| label);
+        Line::named(self.head_sha, self.since, name)
+    }
+
     fn settle(&mut self, preview: &Preview) {
         if let Some(into) = self.into.as_mut().filter(|_| !preview.is_clean) {
             into.outcome = MergeOutcome::Conflicted;

@@ -16,9 +16,17 @@ use super::shared_work::{Reverted, SharedWork, is_in, sides};
 const NAMES: SideNames<'static> = SideNames { base: "before", ours: "base", theirs: "reverted" };
 
 impl SharedWork {
+    /// Fetches the files of the reverted merges that a partial clone does not have.
+    pub fn fetch(&self, world: &World, repo: &Repo, known: Oid) -> Result<()> {
+        let ends = |found: &Reverted| [found.range.from, found.range.to];
+        let wanted: Vec<Oid> =
+            self.reverted.iter().chain(&self.reverted_there).flat_map(ends).collect();
+        repo.fetch_promised(world, &wanted, &[known])
+    }
+
     /// Returns the base of a merge of the two branches; `None` if it is that of the parents. May write objects, to which
     /// no ref points.
-    pub fn base(&self, world: &World, repo: &Repo, natural: &[Oid]) -> Result<Option<Oid>> {
+    pub fn base(&self, repo: &Repo, natural: &[Oid]) -> Result<Option<Oid>> {
         let Some(first) = natural.first().copied() else {
             return Ok(None);
         };
@@ -32,8 +40,6 @@ impl SharedWork {
             None => joined(repo, first, natural)?,
         };
         for reverted in in_order(repo, [&self.reverted[..], &self.reverted_there].concat())? {
-            let Range { from, to } = reverted.range;
-            repo.fetch_promised(world, &[from, to], &[base])?;
             base = without(repo, base, reverted.range)?;
         }
         Ok(Some(base))

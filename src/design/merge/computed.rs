@@ -50,7 +50,8 @@ impl Computed {
         let mut bases = repo.merge_bases(ours, theirs)?;
         let (our_line, their_line) = sides.lines(session);
         let shared = SharedWork::of(&mut Claims::default(), repo, &our_line, &their_line)?;
-        let given = shared.base(&session.world, repo, &bases)?;
+        shared.fetch(&session.world, repo, ours)?;
+        let given = shared.base(repo, &bases)?;
         if let Some(base) = given {
             bases = vec![base];
         }

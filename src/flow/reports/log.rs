@@ -132,8 +132,11 @@ pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
 
 fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
     let (line, into) = with_target(repo, line)?;
+    let name = line.name;
     match line.tip.zip(into) {
-        Some((tip, (_, target))) => forks::base_with(repo, target, tip),
+        Some((tip, (_, target))) => {
+            forks::base_with(repo, target, &Branch::named(tip, None, &name))
+        }
         None => Ok(None),
     }
 }

@@ -176,6 +176,7 @@ impl Log {
                 | Kind::ForkDelete
                 | Kind::Merge
                 | Kind::CherryPick
+                | Kind::Revert
                 | Kind::Commit
                 | Kind::Decide
                 | Kind::ToolsNew

@@ -31,6 +31,8 @@ pub enum Kind {
     Merge,
     /// Picks commits onto a branch.
     CherryPick,
+    /// Reverts merges of a branch.
+    Revert,
     /// Commits chosen paths.
     Commit,
     /// Commits a decision, with the paths it is about.
@@ -84,6 +86,7 @@ impl Kind {
             Kind::ForkDelete => "fork-delete",
             Kind::Merge => "merge",
             Kind::CherryPick => "cherry-pick",
+            Kind::Revert => "revert",
             Kind::Commit => "commit",
             Kind::Decide => "decide",
             Kind::ToolsNew => "tools-new",
