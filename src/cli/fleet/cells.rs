@@ -112,6 +112,9 @@ fn ending(row: &Row, here: &str) -> Span {
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
+            if row.reverted.is_some() {
+                return Span::new(Role::Warning, format!("reverted{goal}"));
+            }
             let done = if row.done.is_some() { "done, " } else { "" };
             Span::new(Role::Good, format!("{done}clean{goal}"))
         }
@@ -123,7 +126,8 @@ fn ending(row: &Row, here: &str) -> Span {
                 0 | 1 => String::new(),
                 count => format!(" +{}", count - 1),
             };
-            Span::new(Role::Bad, format!("conflict{goal} {path}{more}"))
+            let reverted = if row.reverted.is_some() { "reverted, " } else { "" };
+            Span::new(Role::Bad, format!("{reverted}conflict{goal} {path}{more}"))
         }
         MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{goal}")),
     }

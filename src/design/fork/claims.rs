@@ -63,7 +63,7 @@ impl Claims {
                 .filter_map(|text| range(repo, text))
                 .collect(),
             restored: named(RESTORED),
-            undoes: reverts(&message).into_iter().filter_map(Oid::parse).collect(),
+            undoes: reverts(&message).into_iter().filter_map(read).collect(),
         });
         self.known.insert(commit, Rc::clone(&claim));
         Ok(claim)

@@ -150,10 +150,16 @@ impl History {
     fn read(claims: &mut Claims, repo: &Repo, commits: Vec<Oid>) -> Result<History> {
         let mut history =
             History { claims: Vec::new(), undone_by: HashMap::new(), active: HashMap::new() };
-        for commit in commits {
+        let mut known: HashSet<Oid> = commits.iter().copied().collect();
+        let mut open = commits;
+        while let Some(commit) = open.pop() {
             let claim = claims.of(repo, commit)?;
             for undone in &claim.undoes {
                 history.undone_by.entry(*undone).or_default().push(commit);
+                // A revert of a revert is about an older one, which both sides may have.
+                if known.insert(*undone) && !claims.of(repo, *undone)?.undoes.is_empty() {
+                    open.push(*undone);
+                }
             }
             let Claim { squashed, reverted, restored, .. } = &*claim;
             if !(squashed.is_empty() && reverted.is_empty() && restored.is_empty()) {

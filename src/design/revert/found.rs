@@ -267,7 +267,10 @@ impl Search<'_> {
         let mut claims = Claims::default();
         let mut open = Vec::new();
         for range in ranges {
-            if !is_reverted(&mut claims, self.repo(), self.goal.tip, range.to)? {
+            let tree = |commit| self.repo().tree_of(Some(commit));
+            // A merge of the branch itself, fast-forwarded to, may have no changes.
+            let has_changes = tree(range.from)? != tree(range.to)?;
+            if has_changes && !is_reverted(&mut claims, self.repo(), self.goal.tip, range.to)? {
                 open.push(range);
             }
         }
@@ -287,8 +290,7 @@ impl Search<'_> {
         {
             let message =
                 format!("'{branch}' was fast-forwarded to '{what}': it has no merge of it");
-            let hint =
-                "git colony ops   # then revert that operation, or its commits by git revert";
+            let hint = "git colony ops   # revert an operation, or by git its commits";
             return Ok(refused(Code::NothingToRevert, message).hint(hint));
         }
         let message = format!("'{branch}' has no merge of '{what}'");

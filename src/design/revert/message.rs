@@ -15,7 +15,9 @@ const MAX_NAMED: usize = 100;
 pub(super) fn of(repo: &Repo, wanted: &Wanted, given: Option<&str>) -> Result<String> {
     let subject = match (given, wanted.ranges.as_slice()) {
         (Some(given), _) => given.trim().to_owned(),
-        (None, [Range { to, .. }]) => format!("Revert \"{}\"", repo.read_commit(*to)?.subject),
+        (None, [range]) if wanted.summary.is_empty() || is_one(repo, *range)? => {
+            format!("Revert \"{}\"", repo.read_commit(range.to)?.subject)
+        }
         (None, _) => format!("Revert \"{}\"", wanted.summary),
     };
     let mut text = subject;

@@ -37,6 +37,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
         r#"{"commit_shas":["HEAD"],"target_branch":"fork/other"}"#,
         "cherry-pick HEAD --into fork/other",
     ),
+    ("revert_work", r#"{"name":"other"}"#, "revert other"),
     ("decide", r#"{"title":"Another","paths":["src/a.rs"]}"#, "decide -m Another src/a.rs"),
     ("remove_agent", r#"{"name":"ada"}"#, "agents remove ada"),
     ("restore_agent", r#"{"name":"ada"}"#, "agents restore ada"),
