@@ -12,9 +12,9 @@ use super::actions::{Effect, Group, action, as_arg, same};
 use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines, merge};
 
-/// Revert the newest merge of an agent or fork, or what an operation has merged
+/// Revert the newest merge of an agent or a fork, as a new commit
 ///
-/// Makes one new commit on the current branch, at any later time, with the files that 'git revert -m 1' would
+/// Makes one new commit on the branch, at any later time, with the files that 'git revert -m 1' would
 /// give. Edits here are kept as 'merge' keeps them. If later changes conflict, nothing changes, and the answer lists the
 /// paths (exit code 1). The agent keeps its work: 'git colony merge' in its clone does not delete it, and merging the
 /// agent again brings all of it.
@@ -23,6 +23,9 @@ pub(super) struct Args {
     /// An agent or a fork, for the newest merge of it; or an operation, as in 'op-12'
     #[arg(value_name = "NAME")]
     what: String,
+    /// Revert on this branch, which need not be checked out (default: the current branch)
+    #[arg(long, value_name = "BRANCH")]
+    into: Option<String>,
     /// The first line of the message
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
@@ -33,24 +36,31 @@ pub(super) struct Args {
 
 pub(super) fn declaration() -> Declaration {
     Declaration::listed("revert", Section::Collaborate, Screen::All)
-        .example("git colony revert try-sqlite -n", "show the result, and change nothing")
-        .example("git colony revert try-sqlite", "as one new commit; the fork keeps its work")
+        .example(
+            "git colony revert parser --into main -n",
+            "show the result, and change nothing",
+        )
+        .example("git colony revert parser --into main", "the fork keeps its work")
         .answers::<RevertReport>()
         .completes("NAME", Names::AgentsAndBranches)
         .action(
             action("revert_work", Group::Design, Effect::Destroys)
                 .told(
                     "Revert the newest merge of an agent or fork, or an operation ('op-12'), as one \
-                     new commit on the current branch",
+                     new commit on a branch",
                 )
-                .takes(&[as_arg("name", "what"), same("message")]),
+                .takes(&[
+                    as_arg("name", "what"),
+                    as_arg("target_branch", "into").told("It need not be checked out"),
+                    same("message"),
+                ]),
         )
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
     let session = face.session_among_others(run, std::slice::from_ref(&args.what))?;
-    let request = Request { what: args.what, message: args.message };
+    let request = Request { what: args.what, into: args.into, message: args.message };
     let report = revert::revert(&session, &request);
     let explained = |error| agent_places::explain_unknown(&session, &request.what, error);
     face.answer(&report.map_err(explained)?)

@@ -65,7 +65,8 @@ fn in_order(repo: &Repo, reverted: Vec<Reverted>) -> Result<Vec<Reverted>> {
 fn without(repo: &Repo, base: Oid, range: Range) -> Result<Oid> {
     let claim = Claims::default().of(repo, range.to)?;
     let sides = sides(repo, &claim, range)?;
-    let mut has_some = false;
+    // A squash has the work without having its commits.
+    let mut has_some = is_in(repo, range.to, base)?;
     for side in &sides {
         let all = repo.commits_between(*side, &[range.from], usize::MAX)?.len();
         has_some |= repo.commits_between(*side, &[range.from, base], usize::MAX)?.len() < all;

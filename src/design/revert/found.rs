@@ -121,8 +121,8 @@ impl Search<'_> {
         let Some(whole) = self.range_of(record) else {
             let moved = record.refs.iter().find(|change| change.old != change.new);
             let moved = moved.map(|change| change.name.short()).unwrap_or_default();
-            let message = format!("{id} moved '{moved}', and '{branch}' is checked out");
-            let hint = format!("git switch {}   # then run it again", typed_word(&moved));
+            let message = format!("{id} moved '{moved}', not '{branch}'");
+            let hint = format!("git colony revert {id} --into {}", typed_word(&moved));
             return Err(refused(Code::InvalidValue, message).hint(hint));
         };
         if !is_in(self.repo(), whole.to, self.goal.tip)? {
@@ -149,6 +149,11 @@ impl Search<'_> {
                 let record = published.and_then(|it| it.record.as_ref()).map(|it| it.base);
                 let of_branch = |label: String| fork_record::of_branch(repo, &label);
                 let own = || Some(named.fork_label().and_then(of_branch)?.base);
+                if named.branch.as_ref() == Some(&self.goal.branch) {
+                    let message = format!("'{what}' is that branch: it has no merge of itself");
+                    return Err(refused(Code::InvalidValue, message)
+                        .hint("git colony revert NAME --into BRANCH"));
+                }
                 let line = Line::named(named.commit, record.or_else(own), &named.name);
                 (Some(line), published.and_then(|it| it.agent.clone()))
             }

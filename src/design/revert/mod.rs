@@ -37,6 +37,8 @@ use found::Wanted;
 pub struct Request {
     /// An agent or a fork, or the number of an operation.
     pub what: String,
+    /// The branch; `None` is the current one.
+    pub into: Option<String>,
     /// The first lines of the message; `None` is git's own.
     pub message: Option<String>,
 }
@@ -112,33 +114,54 @@ fn attempt(session: &Session, request: &Request) -> Result<RevertReport> {
         return Ok(report);
     }
     let operation = goal.begin(session, Kind::Revert)?;
-    let allowances = Allowances::default();
-    let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &operation.unignored)?;
-    let switch = Switch::plan(session, &kept, (kept.scan.head_tree, tree), &BTreeMap::new())?;
-    report.ignored_kept.clone_from(&switch.ignored_kept);
+    let kept = goal.is_here.then(|| look(session, &operation.unignored)).transpose()?;
+    let switch = kept.as_ref().map(|kept| plan_switch(session, kept, tree)).transpose()?;
+    if let Some(switch) = &switch {
+        report.ignored_kept.clone_from(&switch.ignored_kept);
+    }
+    // If only a ref moves, no file is examined.
+    let before = match &kept {
+        Some(kept) => kept.index_look(),
+        None => session.repo.look_at_index()?,
+    };
     let commit = write(session, request, (&goal, &wanted), tree)?;
     report.commit = Some(commit);
     let step = Step {
         summary: format!("revert '{}' on '{}'", wanted.source, report.branch),
         refs: vec![goal.change(commit)],
     };
-    let done = carry_out(session, operation, kept.index_look(), Some((switch, &kept)), step)?;
+    let done = carry_out(session, operation, before, switch.zip(kept.as_ref()), step)?;
     report.op = done.op;
     report.kept_late = done.late;
-    run_post_checkout(session, &done.record, Some(goal.tip), Some(commit));
+    if goal.is_here {
+        run_post_checkout(session, &done.record, Some(goal.tip), Some(commit));
+    }
+    announce_to_agents(session, &report);
+    Ok(report)
+}
+
+/// Writes an event for each agent whose work was reverted.
+fn announce_to_agents(session: &Session, report: &RevertReport) {
     for agent in &report.agents {
         let value = json!({
             "agent": agent,
             "scope_id": report.branch,
             "branch": report.branch,
-            "commit": commit,
+            "commit": report.commit,
             "merge": report.reverted.last().map(|merge| merge.merge),
             "op": report.op,
             "hint": format!("do not merge {0} by plain git: git colony merge {0}", report.branch),
         });
         announce(session, format!("work_reverted:{agent}"), value);
     }
-    Ok(report)
+}
+
+fn look(session: &Session, unignored: &[RepoPath]) -> Result<Kept> {
+    Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)
+}
+
+fn plan_switch(session: &Session, kept: &Kept, tree: Oid) -> Result<Switch> {
+    Switch::plan(session, kept, (kept.scan.head_tree, tree), &BTreeMap::new())
 }
 
 /// Looks only as far as the answer needs: where only clean files are met, they are not scanned.
@@ -150,12 +173,9 @@ fn look_ahead(session: &Session, request: &Request) -> Result<RevertReport> {
     }
     session.signatures()?;
     let head_tree = session.repo.tree_of(Some(goal.tip))?;
-    if !meets_only_clean_files(session, head_tree, tree)? {
-        let unignored = super::checkpoint::unignored::current(session)?;
-        let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
-        let switch = Switch::plan(session, &kept, (kept.scan.head_tree, tree), &BTreeMap::new())?;
-        report.ignored_kept = switch.ignored_kept;
+    if goal.is_here && !meets_only_clean_files(session, head_tree, tree)? {
+        let kept = look(session, &super::checkpoint::unignored::current(session)?)?;
+        report.ignored_kept = plan_switch(session, &kept, tree)?.ignored_kept;
     }
     Ok(report)
 }
@@ -171,7 +191,7 @@ struct Computed {
 impl Computed {
     fn of(session: &Session, request: &Request) -> Result<Computed> {
         let repo = &session.repo;
-        let goal = Goal::find(session, None, None)?;
+        let goal = Goal::find(session, request.into.as_deref(), None)?;
         goal.refuse_unusable(session, "revert", false)?;
         let wanted = Wanted::find(session, &goal, &request.what)?;
         let before = repo.tree_of(Some(goal.tip))?;

@@ -81,6 +81,20 @@ fn a_merge_is_reverted_as_git_does_with_one_undo() {
 }
 
 #[test]
+fn a_branch_elsewhere_is_reverted_without_a_switch() {
+    let desk = merged();
+    let tree = by_git(&desk, &["-m", "1", "HEAD~1"]);
+    desk.git(&["switch", "-q", "-c", "aside"]);
+    desk.write("try.txt", "edited\n");
+    let before = desk.visible_state();
+    desk.colony(&["revert", "try", "--into", "main"]);
+    assert_eq!((id(&desk, "main^{tree}"), desk.read("try.txt")), (tree, "edited\n".to_owned()));
+    desk.colony(&["undo"]);
+    assert_eq!(desk.visible_state(), before);
+    assert_eq!(desk.error(&["revert", "aside"]), "invalid-value");
+}
+
+#[test]
 fn a_message_replaces_the_first_line_of_a_revert() {
     let desk = merged();
     let merge = id(&desk, "HEAD~1");

@@ -91,6 +91,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["forks", "delete", "try", "--force"],
     &["merge", "try"],
     &["merge", "try", "--squash"],
+    &["revert", "try"],
     &["cherry-pick", "fork/try"],
     &["sync", "--push"],
     &["status"],
