@@ -2,7 +2,7 @@
 
 use crate::design::allowed_paths;
 use crate::design::fork::forks::{self, Fork, MergeOutcome};
-use crate::design::fork::shared_work::Line;
+use crate::design::fork::shared_work::Lineage;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::settings::agent_rule::AgentRule;
@@ -47,7 +47,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
 /// Lists the paths that the fork has changed and that differ on the target branch.
 pub(in crate::design) fn coming_in(
     repo: &Repo,
-    line: &Line,
+    line: &Lineage,
     target: Oid,
     before: Oid,
 ) -> Result<Vec<crate::git::compare::tree_diff::TreeChange>> {

@@ -13,7 +13,7 @@ use crate::store::refs::ref_names;
 
 use super::claims::Claims;
 use super::remote_forks::{self, RemoteFork};
-use super::shared_work::{Line, SharedWork};
+use super::shared_work::{Lineage, SharedWork};
 use super::{fork_record, forks, names, published_forks};
 
 /// The fork that was deleted.
@@ -117,7 +117,7 @@ fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
         others.extend(
-            SharedWork::here(&mut Claims::default(), repo, target, &Line::at(tip))?.squashed,
+            SharedWork::here(&mut Claims::default(), repo, target, &Lineage::at(tip))?.squashed,
         );
     }
     repo.commits_between(tip, &others, 1_000)

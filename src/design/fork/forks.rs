@@ -16,7 +16,7 @@ use super::claims::Claims;
 use super::fork_problem::ForkProblem;
 use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
-use super::shared_work::{Line, SharedWork};
+use super::shared_work::{Lineage, SharedWork};
 use super::{fork_record, published_forks};
 
 /// The maximum number of commits that are counted.
@@ -270,8 +270,12 @@ impl Comparing<'_> {
         let mut bases = repo.merge_bases(target, tip)?;
         fork.since = since;
         let line = fork.line();
-        let shared =
-            SharedWork::of(self.claims, repo, &Line::named(target, None, &branch.short()), &line)?;
+        let shared = SharedWork::of(
+            self.claims,
+            repo,
+            &Lineage::named(target, None, &branch.short()),
+            &line,
+        )?;
         fork.ahead = shared.ahead(repo, (target, tip), MAX_COMMITS)?.len();
         fork.reverted = revert_of(repo, &shared)?;
         fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
@@ -337,7 +341,7 @@ pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
 }
 
 /// Returns the changes of a fork some of whose work was reverted: their base may have to be made, and is not stored.
-fn changes_with_reverted(repo: &Repo, target: Oid, line: &Line) -> Result<Vec<TreeChange>> {
+fn changes_with_reverted(repo: &Repo, target: Oid, line: &Lineage) -> Result<Vec<TreeChange>> {
     let scratch = repo.in_memory()?;
     let bases = scratch.merge_bases(target, line.tip)?;
     let shared = SharedWork::here(&mut Claims::default(), &scratch, target, line)?;
@@ -346,7 +350,7 @@ fn changes_with_reverted(repo: &Repo, target: Oid, line: &Line) -> Result<Vec<Tr
 }
 
 /// Returns the merge base of two branches, with squashed commits counted as merged, and reverted merges as not.
-pub fn base_with(repo: &Repo, target: Oid, line: &Line) -> Result<Option<Oid>> {
+pub fn base_with(repo: &Repo, target: Oid, line: &Lineage) -> Result<Option<Oid>> {
     let shared = SharedWork::here(&mut Claims::default(), repo, target, line)?;
     let mut base = match shared.squashed.first() {
         Some(base) => Some(*base),
@@ -362,9 +366,9 @@ pub fn base_with(repo: &Repo, target: Oid, line: &Line) -> Result<Option<Oid>> {
 
 impl Fork {
     /// Returns it as a branch that may share work with others.
-    pub(in crate::design) fn line(&self) -> Line {
+    pub(in crate::design) fn line(&self) -> Lineage {
         let name = self.name.rsplit_once("fork/").map_or(self.name.as_str(), |(_, label)| label);
-        Line::named(self.head_sha, self.since, name)
+        Lineage::named(self.head_sha, self.since, name)
     }
 
     fn settle(&mut self, preview: &Preview) {

@@ -18,9 +18,9 @@ const MAX_COMMITS: usize = 2_000;
 /// The maximum number of commits of a branch that are compared with those of a merge.
 const MAX_OWN: usize = 10_000;
 
-/// A branch, and what is known of its beginning.
+/// A branch, and its known beginning.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct Lineage {
     /// Its tip.
     pub tip: Oid,
     /// The commit it was created at.
@@ -29,16 +29,16 @@ pub struct Line {
     pub name: Option<String>,
 }
 
-impl Line {
+impl Lineage {
     /// Returns a branch of which only the tip is known.
-    pub fn at(tip: Oid) -> Line {
-        Line { tip, since: None, name: None }
+    pub fn at(tip: Oid) -> Lineage {
+        Lineage { tip, since: None, name: None }
     }
 
     /// Returns a branch by its name.
-    pub fn named(tip: Oid, since: Option<Oid>, name: &str) -> Line {
+    pub fn named(tip: Oid, since: Option<Oid>, name: &str) -> Lineage {
         let label = name.strip_prefix("fork/").unwrap_or(name);
-        Line { tip, since, name: Some(label.to_owned()) }
+        Lineage { tip, since, name: Some(label.to_owned()) }
     }
 }
 
@@ -73,7 +73,12 @@ pub struct SharedWork {
 
 impl SharedWork {
     /// Finds what two branches share.
-    pub fn of(claims: &mut Claims, repo: &Repo, ours: &Line, theirs: &Line) -> Result<SharedWork> {
+    pub fn of(
+        claims: &mut Claims,
+        repo: &Repo,
+        ours: &Lineage,
+        theirs: &Lineage,
+    ) -> Result<SharedWork> {
         let here = one_way(claims, repo, ours.tip, theirs)?;
         let there = one_way(claims, repo, theirs.tip, ours)?;
         Ok(SharedWork {
@@ -85,7 +90,12 @@ impl SharedWork {
     }
 
     /// Finds what our branch has of theirs, for questions about theirs only.
-    pub fn here(claims: &mut Claims, repo: &Repo, ours: Oid, theirs: &Line) -> Result<SharedWork> {
+    pub fn here(
+        claims: &mut Claims,
+        repo: &Repo,
+        ours: Oid,
+        theirs: &Lineage,
+    ) -> Result<SharedWork> {
         let OneWay { squashed, reverted } = one_way(claims, repo, ours, theirs)?;
         Ok(SharedWork { squashed, reverted, ..SharedWork::default() })
     }
@@ -123,7 +133,7 @@ pub fn is_reverted(claims: &mut Claims, repo: &Repo, tip: Oid, merge: Oid) -> Re
 }
 
 /// Finds what a branch has of another one.
-fn one_way(claims: &mut Claims, repo: &Repo, holder: Oid, other: &Line) -> Result<OneWay> {
+fn one_way(claims: &mut Claims, repo: &Repo, holder: Oid, other: &Lineage) -> Result<OneWay> {
     let commits = repo.commits_between(holder, &[other.tip], MAX_COMMITS)?;
     let mut history = History::read(claims, repo, commits)?;
     let squashed = history.squashed(repo, holder, other.tip)?;
@@ -256,7 +266,7 @@ pub(super) fn sides(repo: &Repo, claim: &Claim, range: Range) -> Result<Vec<Oid>
 ///
 /// Its own commits are on the chain of first parents, and were not there when it was created. A branch that was
 /// fast-forwarded to the merge has lost that chain: then the message of the merge names it.
-pub fn is_own(repo: &Repo, line: &Line, claim: &Claim, range: Range) -> Result<bool> {
+pub fn is_own(repo: &Repo, line: &Lineage, claim: &Claim, range: Range) -> Result<bool> {
     let mut brought = HashSet::new();
     for side in sides(repo, claim, range)? {
         brought.extend(repo.commits_between(side, &[range.from], MAX_COMMITS)?);

@@ -1,7 +1,7 @@
 //! The merges that a revert is about: the newest one of an agent or a fork, or those of an operation.
 
 use crate::design::fork::claims::{Claims, Range};
-use crate::design::fork::shared_work::{Line, is_in, is_named, is_own, is_reverted};
+use crate::design::fork::shared_work::{Lineage, is_in, is_named, is_own, is_reverted};
 use crate::design::fork::{fork_record, names, published_forks};
 use crate::design::merge::target_branch::Goal;
 use crate::git::{Oid, Repo};
@@ -63,7 +63,7 @@ impl Wanted {
                 tips.iter().flat_map(|tip| self.ranges.iter().map(move |r| (tip, r)))
             {
                 let claim = claims.of(repo, range.to)?;
-                is_its |= is_own(repo, &Line::named(*tip, None, &agent), &claim, *range)?;
+                is_its |= is_own(repo, &Lineage::named(*tip, None, &agent), &claim, *range)?;
             }
             if is_its && !found.contains(&agent) {
                 found.push(agent);
@@ -119,8 +119,9 @@ impl Search<'_> {
             return Err(refused(Code::NothingToRevert, message).hint("git colony ops"));
         }
         let Some(whole) = self.range_of(record) else {
-            let moved = record.refs.iter().find(|change| change.old != change.new);
-            let moved = moved.map(|change| change.name.short()).unwrap_or_default();
+            let mut changes = record.refs.iter();
+            let change = changes.find(|change| change.old != change.new);
+            let moved = change.map(|change| change.name.short()).unwrap_or_default();
             let message = format!("{id} moved '{moved}', not '{branch}'");
             let hint = format!("git colony revert {id} --into {}", typed_word(&moved));
             return Err(refused(Code::InvalidValue, message).hint(hint));
@@ -154,7 +155,7 @@ impl Search<'_> {
                     return Err(refused(Code::InvalidValue, message)
                         .hint("git colony revert NAME --into BRANCH"));
                 }
-                let line = Line::named(named.commit, record.or_else(own), &named.name);
+                let line = Lineage::named(named.commit, record.or_else(own), &named.name);
                 (Some(line), published.and_then(|it| it.agent.clone()))
             }
             _ => (None, None),
@@ -181,7 +182,7 @@ impl Search<'_> {
     }
 
     /// Lists the merges and squashes of a fork on the branch, oldest first.
-    fn merges_of(&self, line: Option<&Line>, label: &str) -> Result<Vec<Range>> {
+    fn merges_of(&self, line: Option<&Lineage>, label: &str) -> Result<Vec<Range>> {
         let repo = self.repo();
         let mut claims = Claims::default();
         let mut found = Vec::new();
@@ -210,7 +211,11 @@ impl Search<'_> {
     }
 
     /// Finds the newest operation that fast-forwarded the branch to a fork, with its summary.
-    fn fast_forward_of(&self, label: &str, line: Option<&Line>) -> Result<Option<(Range, String)>> {
+    fn fast_forward_of(
+        &self,
+        label: &str,
+        line: Option<&Lineage>,
+    ) -> Result<Option<(Range, String)>> {
         let (repo, undone) = (self.repo(), self.log.undone());
         let name = line.and_then(|line| line.name.as_deref()).unwrap_or(label);
         let is_of_name = |record: &Record| {
@@ -288,7 +293,7 @@ impl Search<'_> {
         refused(Code::NothingToRevert, message).hint("git log --oneline --first-parent")
     }
 
-    fn has_no_merge(&self, what: &str, line: Option<&Line>) -> Result<Error> {
+    fn has_no_merge(&self, what: &str, line: Option<&Lineage>) -> Result<Error> {
         let branch = self.goal.branch.short();
         if let Some(line) = line
             && is_in(self.repo(), line.tip, self.goal.tip)?

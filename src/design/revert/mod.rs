@@ -124,7 +124,7 @@ fn attempt(session: &Session, request: &Request) -> Result<RevertReport> {
         Some(kept) => kept.index_look(),
         None => session.repo.look_at_index()?,
     };
-    let commit = write(session, request, (&goal, &wanted), tree)?;
+    let commit = write(session, request, &wanted, goal.tip, tree)?;
     report.commit = Some(commit);
     let step = Step {
         summary: format!("revert '{}' on '{}'", wanted.source, report.branch),
@@ -229,7 +229,7 @@ enum Back {
     Conflicts(Preview),
 }
 
-/// Applies the way back from the merges to the files of the branch, as `git revert -m 1` does.
+/// Applies the inverse of the merges to the files of the branch, as `git revert -m 1` does.
 fn merge_back(session: &Session, goal: &Goal, wanted: &Wanted, ours: Oid) -> Result<Back> {
     let (repo, world) = (&session.repo, &session.world);
     let (base, sides) = (wanted.whole.to, (goal.tip, wanted.whole.from));
@@ -250,14 +250,15 @@ fn merge_back(session: &Session, goal: &Goal, wanted: &Wanted, ours: Oid) -> Res
 fn write(
     session: &Session,
     request: &Request,
-    (goal, wanted): (&Goal, &Wanted),
+    wanted: &Wanted,
+    tip: Oid,
     tree: Oid,
 ) -> Result<Oid> {
     let by = session.signatures()?;
     let text = message::of(&session.repo, wanted, request.message.as_deref())?;
     let commit = NewCommit {
         tree,
-        parents: vec![goal.tip],
+        parents: vec![tip],
         signature: &by.committer,
         message: session.with_trailers(text),
     };

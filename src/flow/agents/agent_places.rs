@@ -12,7 +12,7 @@ use crate::clones::hub::{Hub, desk_note, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::claims::Claims;
-use crate::design::fork::shared_work::{Line, SharedWork};
+use crate::design::fork::shared_work::{Lineage, SharedWork};
 use crate::flow::clones;
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World};
@@ -209,7 +209,7 @@ fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
     let main = default_branch::find(repo)?.map(|(_, tip)| tip);
     let mut claims = Claims::default();
     for tip in repo.head()?.commit().into_iter().chain(main) {
-        let shared = SharedWork::here(&mut claims, repo, tip, &Line::at(commit))?;
+        let shared = SharedWork::here(&mut claims, repo, tip, &Lineage::at(commit))?;
         if shared.squashed.contains(&commit) {
             return Ok(true);
         }

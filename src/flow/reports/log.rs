@@ -8,7 +8,7 @@ use crate::design::default_branch;
 use crate::design::fork::claims::Claims;
 use crate::design::fork::forks;
 use crate::design::fork::names::{self, Named};
-use crate::design::fork::shared_work::{Line as Branch, SharedWork};
+use crate::design::fork::shared_work::{Lineage, SharedWork};
 use crate::git::{Head, Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -135,7 +135,7 @@ fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
     let name = line.name;
     match line.tip.zip(into) {
         Some((tip, (_, target))) => {
-            forks::base_with(repo, target, &Branch::named(tip, None, &name))
+            forks::base_with(repo, target, &Lineage::named(tip, None, &name))
         }
         None => Ok(None),
     }
@@ -217,7 +217,7 @@ fn beyond(
     let Some((_, target)) = into else {
         return repo.newest_beyond(tip, &[], limit);
     };
-    let branch = Branch::named(tip, None, &line.name);
+    let branch = Lineage::named(tip, None, &line.name);
     let shared = SharedWork::here(&mut Claims::default(), repo, *target, &branch)?;
     shared.ahead(repo, (*target, tip), limit)
 }
