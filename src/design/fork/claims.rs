@@ -13,7 +13,7 @@ use crate::model::Result;
 /// The trailer of a commit that squashes others; it names the tip of these.
 pub(in crate::design) const SQUASHED: &str = "Colony-Squashed";
 
-/// The trailer of a commit that reverts a merge, a squash, or all commits of a range `A..B`.
+/// The trailer of a commit that reverts a merge, a squash, or the commits `A..B` of a fork, as in `A..B of fork/ada`.
 pub(in crate::design) const REVERTED: &str = "Colony-Reverted";
 
 /// The trailer of a merge that brings the work of a reverted merge again; it names that merge.
@@ -28,13 +28,22 @@ pub struct Range {
     pub to: Oid,
 }
 
+/// A merge that a commit reverts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevertOf {
+    /// The merge.
+    pub range: Range,
+    /// The fork that was merged, if the trailer names it.
+    pub name: Option<String>,
+}
+
 /// The claims of one commit.
 #[derive(Debug, Default)]
 pub struct Claim {
     /// The tips that it squashes.
     pub squashed: Vec<Oid>,
     /// The merges that it reverts.
-    pub reverted: Vec<Range>,
+    pub reverted: Vec<RevertOf>,
     /// The reverted merges whose work it brings again.
     pub restored: Vec<Oid>,
     /// The commits that it reverts, in the words of git.
@@ -60,7 +69,7 @@ impl Claims {
             squashed: named(SQUASHED),
             reverted: trailers(&message, REVERTED)
                 .iter()
-                .filter_map(|text| range(repo, text))
+                .filter_map(|text| revert_of(repo, text))
                 .collect(),
             restored: named(RESTORED),
             undoes: reverts(&message).into_iter().filter_map(read).collect(),
@@ -70,13 +79,17 @@ impl Claims {
     }
 }
 
-/// Reads a merge, or a range `A..B`.
-fn range(repo: &Repo, text: &str) -> Option<Range> {
+/// Reads a merge, or a range `A..B of NAME`.
+fn revert_of(repo: &Repo, text: &str) -> Option<RevertOf> {
     let read = |hex: &str| repo.peel_to_commit(Oid::parse(hex)?);
-    if let Some((from, to)) = text.split_once("..") {
-        return Some(Range { from: read(from)?, to: read(to)? });
+    let (ids, name) = match text.split_once(" of ") {
+        Some((ids, name)) => (ids, Some(name.to_owned())),
+        None => (text, None),
+    };
+    if let Some((from, to)) = ids.split_once("..") {
+        return Some(RevertOf { range: Range { from: read(from)?, to: read(to)? }, name });
     }
-    let to = read(text)?;
+    let to = read(ids)?;
     let from = repo.read_commit(to).ok()?.parents.first().copied()?;
-    Some(Range { from, to })
+    Some(RevertOf { range: Range { from, to }, name })
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 
-use super::claims::{Claim, Claims, Range};
+use super::claims::{Claim, Claims, Range, RevertOf};
 
 /// The maximum number of commits, counted from the newest, that are searched on a branch.
 const MAX_COMMITS: usize = 2_000;
@@ -37,16 +37,17 @@ impl Lineage {
 
     /// Returns a branch by its name.
     pub fn named(tip: Oid, since: Option<Oid>, name: &str) -> Lineage {
-        let label = name.strip_prefix("fork/").unwrap_or(name);
-        Lineage { tip, since, name: Some(label.to_owned()) }
+        Lineage { tip, since, name: Some(label_of(name.trim_end_matches('@')).to_owned()) }
     }
 }
 
 /// A merge that was reverted, and whose work has not been merged again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reverted {
     /// The merge.
     pub range: Range,
+    /// The fork that was merged, if the revert names it.
+    pub name: Option<String>,
     /// The commit that reverted it.
     pub by: Oid,
 }
@@ -137,11 +138,14 @@ fn one_way(claims: &mut Claims, repo: &Repo, holder: Oid, other: &Lineage) -> Re
     let commits = repo.commits_between(holder, &[other.tip], MAX_COMMITS)?;
     let mut history = History::read(claims, repo, commits)?;
     let squashed = history.squashed(repo, holder, other.tip)?;
-    let mut reverted = history.reverted(repo)?;
     let mut owned = Vec::new();
-    for found in reverted.drain(..) {
+    for found in history.reverted(repo)? {
+        let name = match &found.name {
+            Some(name) => Some(label_of(name).to_owned()),
+            None => named_by(repo, found.range.to)?,
+        };
         let claim = claims.of(repo, found.range.to)?;
-        if is_own(repo, other, &claim, found.range)? {
+        if is_own(repo, other, &claim, &RevertOf { range: found.range, name })? {
             owned.push(found);
         }
     }
@@ -196,12 +200,12 @@ impl History {
     fn reverted(&mut self, repo: &Repo) -> Result<Vec<Reverted>> {
         let mut found = Vec::new();
         for (by, claim) in self.claims.clone() {
-            for range in &claim.reverted {
+            for RevertOf { range, name } in &claim.reverted {
                 if self.is_active(by)
                     && is_in(repo, range.to, by)?
                     && !self.is_restored(repo, range.to, by)?
                 {
-                    found.push(Reverted { range: *range, by });
+                    found.push(Reverted { range: *range, name: name.clone(), by });
                 }
             }
         }
@@ -264,12 +268,19 @@ pub(super) fn sides(repo: &Repo, claim: &Claim, range: Range) -> Result<Vec<Oid>
 
 /// Returns `true` if the work that a merge brought is that of a branch itself.
 ///
-/// Its own commits are on the chain of first parents, and were not there when it was created. A branch that was
-/// fast-forwarded to the merge has lost that chain: then the message of the merge names it.
-pub fn is_own(repo: &Repo, line: &Lineage, claim: &Claim, range: Range) -> Result<bool> {
+/// It was not there when the branch was created. Where the merge names what it merged, that is the name of the branch;
+/// else the commits are on its chain of first parents, which a branch that was fast-forwarded to the merge has lost.
+pub fn is_own(repo: &Repo, line: &Lineage, claim: &Claim, merge: &RevertOf) -> Result<bool> {
+    let range = merge.range;
     let mut brought = HashSet::new();
     for side in sides(repo, claim, range)? {
-        brought.extend(repo.commits_between(side, &[range.from], MAX_COMMITS)?);
+        let commits = repo.commits_between(side, &[range.from], MAX_COMMITS)?;
+        if commits.is_empty() {
+            // It has brought again what an earlier one had.
+            brought.insert(side);
+            continue;
+        }
+        brought.extend(commits);
         let since = line.since.filter(|since| repo.object_size(*since).is_some());
         if let Some(since) = since
             && repo.commits_between(side, &[range.from, since], 1)?.is_empty()
@@ -277,28 +288,43 @@ pub fn is_own(repo: &Repo, line: &Lineage, claim: &Claim, range: Range) -> Resul
             return Ok(false);
         }
     }
-    let mut at = Some(line.tip);
+    let is_on_chain = || is_on_chain(repo, line.tip, &brought);
+    match (&merge.name, &line.name) {
+        (Some(merged), Some(name)) if merged != name => Ok(false),
+        (Some(_), Some(_)) => Ok(is_in(repo, range.to, line.tip)? || is_on_chain()?),
+        _ => is_on_chain(),
+    }
+}
+
+/// Returns `true` if one of some commits is on the chain of first parents of a tip.
+fn is_on_chain(repo: &Repo, tip: Oid, commits: &HashSet<Oid>) -> Result<bool> {
+    let mut at = Some(tip);
     for _ in 0..MAX_OWN {
         let Some(commit) = at else {
             break;
         };
-        if brought.contains(&commit) {
+        if commits.contains(&commit) {
             return Ok(true);
         }
         at = repo.read_past(commit)?.parents.first().copied();
     }
-    let Some(name) = &line.name else {
-        return Ok(false);
-    };
-    Ok(is_named(repo, name, range.to)? && is_in(repo, range.to, line.tip)?)
+    Ok(false)
 }
 
-/// Returns `true` if the subject of a merge or squash names a branch.
-pub fn is_named(repo: &Repo, name: &str, merge: Oid) -> Result<bool> {
+/// Returns the name, without `fork/`, of the branch that a merge or squash has merged, as its subject has it.
+pub fn named_by(repo: &Repo, merge: Oid) -> Result<Option<String>> {
     let subject = repo.read_commit(merge)?.subject;
-    let named = subject.split('\'').nth(1);
-    let begins = ["Merge ", "Squash "].iter().any(|word| subject.starts_with(word));
-    Ok(begins && named.is_some_and(|found| found.strip_prefix("fork/").unwrap_or(found) == name))
+    let rest = ["Merge branch '", "Squash '"].iter().find_map(|word| subject.strip_prefix(word));
+    let name = rest.and_then(|rest| rest.split('\'').next()).map(label_of);
+    let is_name = |name: &&str| {
+        let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        !is_id && !name.contains(['~', '^', ':', '@', ' '])
+    };
+    Ok(name.filter(is_name).map(str::to_owned))
+}
+
+fn label_of(name: &str) -> &str {
+    name.strip_prefix("fork/").unwrap_or(name)
 }
 
 /// Returns `true` if a commit is another one or an ancestor of it.

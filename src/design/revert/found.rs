@@ -1,7 +1,7 @@
 //! The merges that a revert is about: the newest one of an agent or a fork, or those of an operation.
 
-use crate::design::fork::claims::{Claims, Range};
-use crate::design::fork::shared_work::{Lineage, is_in, is_named, is_own, is_reverted};
+use crate::design::fork::claims::{Claims, Range, RevertOf};
+use crate::design::fork::shared_work::{Lineage, is_in, is_own, is_reverted, named_by};
 use crate::design::fork::{fork_record, names, published_forks};
 use crate::design::merge::target_branch::Goal;
 use crate::git::{Oid, Repo};
@@ -28,6 +28,8 @@ pub(super) struct Wanted {
     pub(super) ranges: Vec<Range>,
     /// The state before and after all of them.
     pub(super) whole: Range,
+    /// The fork, if the branch was fast-forwarded to it.
+    pub(super) forwarded: Option<String>,
     /// The agent, if it was named.
     agent: Option<String>,
 }
@@ -55,19 +57,21 @@ impl Wanted {
 
     /// Lists the agents whose work it is.
     pub(super) fn agents(&self, repo: &Repo) -> Result<Vec<String>> {
-        let mut found: Vec<String> = self.agent.clone().into_iter().collect();
+        if let Some(agent) = &self.agent {
+            return Ok(vec![agent.clone()]);
+        }
+        let mut found = Vec::new();
         let mut claims = Claims::default();
         for (agent, tips) in published_forks::work_of_agents(repo)? {
             let mut is_its = false;
-            for (tip, range) in
-                tips.iter().flat_map(|tip| self.ranges.iter().map(move |r| (tip, r)))
-            {
+            for range in &self.ranges {
                 let claim = claims.of(repo, range.to)?;
-                is_its |= is_own(repo, &Lineage::named(*tip, None, &agent), &claim, *range)?;
+                let merge = RevertOf { range: *range, name: None };
+                for tip in &tips {
+                    is_its |= is_own(repo, &Lineage::at(*tip), &claim, &merge)?;
+                }
             }
-            if is_its && !found.contains(&agent) {
-                found.push(agent);
-            }
+            found.extend(is_its.then_some(agent));
         }
         Ok(found)
     }
@@ -135,8 +139,15 @@ impl Search<'_> {
         if ranges.is_empty() {
             return Err(self.is_reverted_already(&id.to_string()));
         }
-        let agent = None;
-        Ok(Wanted { source: id.to_string(), summary: record.summary.clone(), ranges, whole, agent })
+        let is_forward = ranges == [whole] && !self.is_commit_of_merge(whole)?;
+        Ok(Wanted {
+            source: id.to_string(),
+            summary: record.summary.clone(),
+            forwarded: merged_by(record).filter(|_| is_forward).map(str::to_owned),
+            agent: None,
+            ranges,
+            whole,
+        })
     }
 
     /// Finds the newest merge of an agent or a fork that was not reverted.
@@ -161,15 +172,16 @@ impl Search<'_> {
             _ => (None, None),
         };
         let merges = self.merges_of(line.as_ref(), label)?;
-        let mut newest = self.not_reverted(merges.clone())?.into_iter().next_back();
+        let merge = self.not_reverted(merges.clone())?.into_iter().next_back();
         let forward = self.fast_forward_of(label, line.as_ref())?;
-        if let Some((range, _)) = &forward {
-            let is_newer = match newest {
-                Some(merge) => is_in(repo, merge.to, range.to)?,
-                None => true,
-            };
-            newest = if is_newer { Some(*range) } else { newest };
-        }
+        let is_forward = match (&forward, merge) {
+            (Some((range, _)), Some(merge)) => is_in(repo, merge.to, range.to)?,
+            (forward, _) => forward.is_some(),
+        };
+        let (newest, record) = match forward.filter(|_| is_forward) {
+            Some((range, record)) => (Some(range), Some(record)),
+            None => (merge, None),
+        };
         let Some(range) = newest else {
             return Err(match (named, merges.is_empty()) {
                 (Err(unknown), true) => unknown,
@@ -177,8 +189,14 @@ impl Search<'_> {
                 (Ok(_), true) => self.has_no_merge(what, line.as_ref())?,
             });
         };
-        let summary = forward.map(|(_, summary)| summary).unwrap_or_default();
-        Ok(Wanted { source: what.to_owned(), summary, ranges: vec![range], whole: range, agent })
+        Ok(Wanted {
+            source: what.to_owned(),
+            summary: record.map(|record| record.summary.clone()).unwrap_or_default(),
+            forwarded: record.and_then(merged_by).map(str::to_owned),
+            agent,
+            ranges: vec![range],
+            whole: range,
+        })
     }
 
     /// Lists the merges and squashes of a fork on the branch, oldest first.
@@ -198,11 +216,14 @@ impl Search<'_> {
                 continue;
             };
             let range = Range { from, to: commit };
+            let name = named_by(repo, commit)?;
+            let is_named = name.as_deref() == Some(label);
+            let merge = RevertOf { range, name };
             let is_its = match line {
-                Some(line) => is_own(repo, line, &claim, range)?,
-                None => false,
+                Some(line) => is_own(repo, line, &claim, &merge)?,
+                None => is_named,
             };
-            if is_its || is_named(repo, label, commit)? {
+            if is_its {
                 found.push(range);
             }
         }
@@ -210,18 +231,16 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Finds the newest operation that fast-forwarded the branch to a fork, with its summary.
+    /// Finds the newest operation that fast-forwarded the branch to a fork.
     fn fast_forward_of(
         &self,
         label: &str,
         line: Option<&Lineage>,
-    ) -> Result<Option<(Range, String)>> {
+    ) -> Result<Option<(Range, &Record)>> {
         let (repo, undone) = (self.repo(), self.log.undone());
         let name = line.and_then(|line| line.name.as_deref()).unwrap_or(label);
         let is_of_name = |record: &Record| {
-            let merged =
-                record.summary.strip_prefix("merge '").and_then(|it| it.split('\'').next());
-            merged.is_some_and(|it| it.strip_prefix("fork/").unwrap_or(it) == name)
+            merged_by(record).is_some_and(|it| it.strip_prefix("fork/").unwrap_or(it) == name)
         };
         for LogEntry { record, .. } in self.log.entries.iter().rev() {
             let is_candidate = record.kind == Kind::Merge && is_of_name(record);
@@ -236,7 +255,7 @@ impl Search<'_> {
                 && is_in(repo, range.to, self.goal.tip)?
                 && !self.not_reverted(vec![range])?.is_empty()
             {
-                return Ok(Some((range, record.summary.clone())));
+                return Ok(Some((range, record)));
             }
         }
         Ok(None)
@@ -306,6 +325,11 @@ impl Search<'_> {
         let message = format!("'{branch}' has no merge of '{what}'");
         Ok(refused(Code::NothingToRevert, message).hint("git log --oneline --first-parent"))
     }
+}
+
+/// Returns the name that an operation has merged.
+fn merged_by(record: &Record) -> Option<&str> {
+    record.summary.strip_prefix("merge '")?.split('\'').next()
 }
 
 fn refused(code: Code, message: String) -> Error {

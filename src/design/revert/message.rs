@@ -34,7 +34,7 @@ pub(super) fn of(repo: &Repo, wanted: &Wanted, given: Option<&str>) -> Result<St
     }
     text.push_str("\n\n");
     for range in &wanted.ranges {
-        writeln!(text, "{}: {}", claims::REVERTED, named(repo, *range)?).ok();
+        writeln!(text, "{}", trailer(repo, wanted, *range)?).ok();
     }
     Ok(text)
 }
@@ -46,8 +46,14 @@ pub(super) fn by_git(repo: &Repo, wanted: &Wanted) -> Result<String> {
     };
     let what =
         if is_merge(repo, *range)? { format!("-m 1 {}", range.to) } else { named(repo, *range)? };
-    let trailer = format!("{}: {}", claims::REVERTED, named(repo, *range)?);
+    let trailer = trailer(repo, wanted, *range)?;
     Ok(format!("git revert -n {what}   # settle it, then: git commit --trailer '{trailer}'"))
+}
+
+/// Returns the trailer; that of a fast-forward has the name of the fork, which no message has.
+fn trailer(repo: &Repo, wanted: &Wanted, range: Range) -> Result<String> {
+    let of = wanted.forwarded.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+    Ok(format!("{}: {}{of}", claims::REVERTED, named(repo, range)?))
 }
 
 /// Returns `true` if a merge has a commit of its own, whose parents say so.
