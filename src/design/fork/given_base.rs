@@ -18,6 +18,9 @@ const NAMES: SideNames<'static> = SideNames { base: "before", ours: "base", thei
 impl SharedWork {
     /// Fetches the files of the reverted merges that a partial clone does not have.
     pub fn fetch(&self, world: &World, repo: &Repo, known: Oid) -> Result<()> {
+        if !self.has_reverts() {
+            return Ok(());
+        }
         let ends = |found: &Reverted| [found.range.from, found.range.to];
         let wanted: Vec<Oid> =
             self.reverted.iter().chain(&self.reverted_there).flat_map(ends).collect();

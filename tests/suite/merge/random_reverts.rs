@@ -97,7 +97,7 @@ impl Model {
                     // Without one, it is refused, or shows in the files.
                     None => {}
                 }
-                format!("revert {name}: {}", report["outcome"])
+                format!("revert {name}: {}", report["message"])
             }
         }
     }
