@@ -399,3 +399,16 @@ fn an_agent_may_not_revert_on_a_protected_branch() {
     assert_eq!(desk.error(&["--agent", "ada", "revert", "try"]), "branch-protected");
     assert_eq!(id(&desk, "main"), before);
 }
+
+#[test]
+fn an_agent_reverts_only_what_it_may_change() {
+    let desk = merged();
+    fs::create_dir_all(desk.path(".colony/agents")).unwrap();
+    commit(&desk, ".colony/agents/ada.md", "---\nscope: src\n---\n# Ada\n");
+    let before = desk.visible_state();
+    let refused = desk.json(&["--agent", "ada", "revert", "try"]);
+    assert_eq!(refused["code"], "scope-violation", "{refused:#}");
+    assert_eq!(desk.error(&["--agent", "ada", "revert", "try", "-n"]), "scope-violation");
+    assert_eq!(desk.visible_state(), before);
+    desk.colony(&["revert", "try"]);
+}
