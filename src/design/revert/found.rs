@@ -202,6 +202,8 @@ impl Search<'_> {
     /// Lists the merges and squashes of a fork on the branch, oldest first.
     fn merges_of(&self, line: Option<&Lineage>, label: &str) -> Result<Vec<Range>> {
         let repo = self.repo();
+        let short = self.goal.branch.short();
+        let branch = short.strip_prefix("fork/").unwrap_or(&short);
         let mut claims = Claims::default();
         let mut found = Vec::new();
         let mut at = Some(self.goal.tip);
@@ -217,6 +219,13 @@ impl Search<'_> {
             };
             let range = Range { from, to: commit };
             let name = named_by(repo, commit)?;
+            if let [_, before] = parents.as_slice()
+                && name.as_deref() == Some(branch)
+            {
+                // A fork had merged the branch, and the branch was fast-forwarded to that.
+                at = Some(*before);
+                continue;
+            }
             let is_named = name.as_deref() == Some(label);
             let merge = RevertOf { range, name };
             let is_its = match line {

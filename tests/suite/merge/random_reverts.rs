@@ -92,11 +92,9 @@ impl Model {
             }
             _ => {
                 let report = self.desk.json(&["revert", name]);
-                match agent.brought.pop() {
-                    Some(brought) => self.main.retain(|file| !brought.contains(file)),
-                    // Without one, it is refused, or shows in the files.
-                    None => {}
-                }
+                // Without one, it is refused, or shows in the files.
+                let brought = agent.brought.pop().unwrap_or_default();
+                self.main.retain(|file| !brought.contains(file));
                 format!("revert {name}: {}", report["message"])
             }
         }
