@@ -9,8 +9,8 @@ use super::{
     colony, commit, complete, completions, config, context, credential, dashboard, decide,
     decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
     id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge, merge_driver, ops,
-    pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
-    status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+    pages, paths, projects, promote, prune, query, restore, revert, schema, scopes, search,
+    session, status, sync, tag, tools, topology, tour, undo, validate, version, watch,
 };
 
 /// The name of the program.
@@ -173,6 +173,7 @@ pub(super) enum DesignCommand {
     Land(land::Args),
     Try(land::TryArgs),
     CherryPick(cherry_pick::Args),
+    Revert(revert::Args),
     Topology(topology::Args),
     Decide(decide::Args),
     Decisions(decisions::Args),

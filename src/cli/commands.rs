@@ -8,12 +8,12 @@ use super::{
     colony, commit, completions, config, context, dashboard, decide, decisions, deinit, diff,
     doctor, events, fleet, fork, forks, git, groups, help, hooks, id, index, ingest, init,
     knowledge, land, lfs, log, map, mcp, memory, merge, ops, pages, paths, projects, promote,
-    prune, query, restore, schema, scopes, search, session, status, sync, tag, tools, topology,
-    tour, undo, validate, version, watch,
+    prune, query, restore, revert, schema, scopes, search, session, status, sync, tag, tools,
+    topology, tour, undo, validate, version, watch,
 };
 
 /// Every visible command.
-const COMMANDS: [fn() -> Declaration; 68] = [
+const COMMANDS: [fn() -> Declaration; 69] = [
     init::declaration,
     checkpoint::declaration,
     checkpoints::declaration,
@@ -32,6 +32,7 @@ const COMMANDS: [fn() -> Declaration; 68] = [
     forks::declaration,
     merge::declaration,
     cherry_pick::declaration,
+    revert::declaration,
     land::declaration,
     land::try_declaration,
     sync::declaration,

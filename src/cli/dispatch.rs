@@ -9,8 +9,9 @@ use super::{
     clone, clones, colony, commit, complete, completions, config, context, credential, dashboard,
     decide, decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook,
     hooks, id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge,
-    merge_driver, ops, pages, paths, projects, promote, prune, query, restore, schema, scopes,
-    search, session, status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+    merge_driver, ops, pages, paths, projects, promote, prune, query, restore, revert, schema,
+    scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
+    watch,
 };
 use crate::ui::answer::Outcome;
 
@@ -52,6 +53,7 @@ impl Face<'_> {
             DesignCommand::Land(args) => land::run(self, args),
             DesignCommand::Try(args) => land::run_try(self, args),
             DesignCommand::CherryPick(args) => cherry_pick::run(self, args),
+            DesignCommand::Revert(args) => revert::run(self, args),
             DesignCommand::Topology(_) => topology::run(self),
             DesignCommand::Decide(args) => decide::run(self, args),
             DesignCommand::Decisions(args) => decisions::run(self, args),

@@ -39,6 +39,7 @@ fn sentence(event: &EventEntry) -> Option<Sentence> {
         "agent_not_done" => Some(members.mark(about, "is not done with its work after all")),
         "agent_held" => Some(members.mark(about, "has its work held back")),
         "agent_released" => Some(members.mark(about, "has its work held back no longer")),
+        "work_reverted" => Some(members.revert(about)),
         "mapped" => Some(members.mapped(scope)),
         "unmapped" => Some((format!("unmapped '{scope}'"), &["scope_id"])),
         "reindexed" => {
@@ -110,6 +111,12 @@ impl Members<'_> {
         // The cause has a line of its own.
         let told = &["scope_id", "branch", "old_sha", "new_sha", "source_event_key"];
         Some((what, told))
+    }
+
+    fn revert(&self, agent: &str) -> Sentence {
+        let on_branch = self.on_branch();
+        let what = format!("reverted the work of agent '{agent}'{on_branch}");
+        (what, &["agent", "scope_id", "branch"])
     }
 
     fn merge(&self, target: &str) -> Sentence {

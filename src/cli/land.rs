@@ -107,12 +107,11 @@ pub(super) fn declaration() -> Declaration {
         .action(
             action("land_work", Group::Agents, Effect::Destroys)
                 .told(
-                    "Merge the work of several agents into a branch as one operation, after their \
-                     tests have passed together. Who fails or conflicts is left out",
+                    "Merge the work of several agents as one operation once its tests pass; who \
+                     fails or conflicts is left out",
                 )
                 .takes(&[
-                    same("names")
-                        .told("Agents, forks, branches (default: the agents that are done)"),
+                    same("names").told("Default: the agents that are done"),
                     as_arg("target_branch", "into").plain(),
                     same("squash").plain(),
                 ]),
@@ -133,13 +132,9 @@ pub(super) fn try_declaration() -> Declaration {
         .completes("NAME", Names::AgentsAndBranches)
         .action(
             action("try_work", Group::Agents, Effect::Adds)
-                .told(
-                    "Test the merged work of several agents with the tests that the user allows, \
-                     and move nothing",
-                )
+                .told("Test the merged work of several agents, and move nothing")
                 .takes(&[
-                    same("names")
-                        .told("Agents, forks, branches (default: the agents that are done)"),
+                    same("names").told("Default: the agents that are done"),
                     as_arg("target_branch", "into").plain(),
                 ]),
         )

@@ -51,11 +51,6 @@ const MEANINGS: &[Meaning] = &[
     row("tag --list", "git colony checkpoints", "lists the checkpoints"),
     // Restore.
     row(
-        "revert",
-        "git colony undo",
-        "undoes the newest operation; 'git revert' makes a commit against one",
-    ),
-    row(
         "reset",
         "git colony restore HEAD",
         "undoes uncommitted changes; any checkpoint or revision will do",

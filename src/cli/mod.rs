@@ -81,6 +81,7 @@ mod query;
 mod query_answers;
 pub mod reference;
 mod restore;
+mod revert;
 mod roff;
 mod schema;
 mod scopes;

@@ -13,6 +13,7 @@ pub mod merge;
 pub mod migration;
 pub mod pick;
 pub mod restore;
+pub mod revert;
 pub mod state_digest;
 pub mod submodule;
 pub mod uncommitted;

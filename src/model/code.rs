@@ -50,6 +50,7 @@ const REFUSING: &[Code] = &[
     Code::NothingToLand,
     Code::TryIncomplete,
     Code::NoLfsPatterns,
+    Code::NothingToRevert,
     Code::OperationInProgress,
     Code::OtherRepository,
     Code::PageNotFound,
@@ -162,6 +163,8 @@ codes! {
     ExternalChange = "external-change",
     /// There is nothing to undo or redo.
     NothingToUndo = "nothing-to-undo",
+    /// The branch has no merge of that name, or it was reverted already.
+    NothingToRevert = "nothing-to-revert",
     /// The checkpoint is neither ahead of nor behind the branch.
     Diverged = "diverged",
     /// Paths of the target collide: this file system does not distinguish their names.

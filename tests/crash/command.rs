@@ -78,6 +78,8 @@ pub(crate) enum Scene {
     Redirected,
     /// Two lines of work that merge cleanly, and uncommitted work that is not in their way.
     Lines,
+    /// Then one was merged into the other.
+    Merged,
     /// The same, and they change one file differently.
     Clashing,
     /// A merge of these was opened, and its conflict settled.
@@ -449,6 +451,13 @@ pub(crate) const PICK_ABORT: ChangingCommand = ChangingCommand {
     ..PICK_CONTINUE
 };
 
+pub(crate) const REVERT: ChangingCommand = ChangingCommand {
+    name: "revert",
+    args: &["revert", "fork/other"],
+    scene: Scene::Merged,
+    ..FORK
+};
+
 impl Scene {
     /// Builds a repository to make copies of.
     pub(crate) fn build(self) -> Repository {
@@ -460,6 +469,7 @@ impl Scene {
             Scene::Redirected => redirected(self.before_colony()),
             Scene::Exempt | Scene::Renamed => exempt(self),
             Scene::Lines | Scene::Clashing => lines(self),
+            Scene::Merged => merged(),
             Scene::MergeOpen => open(&MERGE_RESOLVE),
             Scene::PickOpen => open(&PICK_RESOLVE),
             Scene::Submodule | Scene::SubmoduleRestored => submodule(self),
@@ -569,6 +579,12 @@ fn worked() -> Repository {
     repository.remove("steady");
     // It records what plain git did so far: the commands after it have only their own operation.
     repository.colony(&["tag", "-m", "recorded", "HEAD"]);
+    repository
+}
+
+fn merged() -> Repository {
+    let repository = lines(Scene::Lines);
+    repository.colony(MERGE.args);
     repository
 }
 

@@ -40,7 +40,7 @@ use command::{
     LFS_MIGRATE, MAP, MAP_AGAIN, MERGE, MERGE_ABORT, MERGE_CONTINUE, MERGE_ELSEWHERE,
     MERGE_RESOLVE, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE, PROJECTS_ADD, PROMOTE, PRUNE,
     PRUNE_PACKED, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK,
-    RESTORE_OF_A_SUBMODULE, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO,
+    RESTORE_OF_A_SUBMODULE, RESTORE_OFF_BRANCH, REVERT, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO,
     UNDO_LFS_MIGRATE, UNDO_OF_A_SUBMODULE, UNDO_OF_PLAIN_GIT, UNDO_PACKED, UNMAP,
 };
 use matrix::Depth;
@@ -501,6 +501,11 @@ fn a_killed_pick_happened_or_did_not() {
 }
 
 #[test]
+fn a_killed_revert_happened_or_did_not() {
+    matrix::kill(&REVERT, Depth::EveryThird);
+}
+
+#[test]
 fn a_killed_pick_that_opens_a_conflict_happened_or_did_not() {
     matrix::kill(&PICK_RESOLVE, Depth::EveryThird);
 }
@@ -568,6 +573,11 @@ fn a_merge_killed_with_its_git_happened_or_did_not() {
 #[test]
 fn a_merge_that_goes_on_killed_with_its_git_happened_or_did_not() {
     matrix::kill_both(&MERGE_CONTINUE, Depth::EveryFifth);
+}
+
+#[test]
+fn a_revert_killed_with_its_git_happened_or_did_not() {
+    matrix::kill_both(&REVERT, Depth::EveryFifth);
 }
 
 #[test]

@@ -112,6 +112,9 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
+            if row.reverted.is_some() {
+                return Span::new(Role::Warning, format!("reverted{goal}"));
+            }
             if let Some(tested) = &row.tested {
                 let at = time::parse_rfc3339(&tested.at);
                 let age = at.map(|at| time::short_age(&at, now)).unwrap_or_default();
@@ -129,7 +132,8 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
                 0 | 1 => String::new(),
                 count => format!(" +{}", count - 1),
             };
-            Span::new(Role::Bad, format!("conflict{goal} {path}{more}"))
+            let reverted = if row.reverted.is_some() { "reverted, " } else { "" };
+            Span::new(Role::Bad, format!("{reverted}conflict{goal} {path}{more}"))
         }
         MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{goal}")),
     }

@@ -57,7 +57,7 @@ pub(super) fn tools(options: &Options) -> Vec<Tool> {
     );
     let call = tool(
         CALL_ACTION,
-        "Find and call any other action: cherry-pick, tags, maps, ingest, sessions, sync, large files. Previews as usual",
+        "Find and call any other action: land, revert, tags, maps, ingest, sessions, sync, large files. Previews as usual",
         Effect::Destroys,
         !options.trust,
     );

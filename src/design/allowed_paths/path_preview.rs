@@ -2,6 +2,7 @@
 
 use crate::design::allowed_paths;
 use crate::design::fork::forks::{self, Fork, MergeOutcome};
+use crate::design::fork::shared_work::Lineage;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::settings::agent_rule::AgentRule;
@@ -33,7 +34,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
         Ok(Some(rule)) => Some(rule),
         Err(_) => None,
     };
-    let changes = coming_in(repo, fork.head_sha, target, before)?;
+    let changes = coming_in(repo, &fork.line(), target, before)?;
     match rule {
         None => Ok(changes.into_iter().map(|change| change.path).collect()),
         Some(rule) => {
@@ -46,13 +47,12 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
 /// Lists the paths that the fork has changed and that differ on the target branch.
 pub(in crate::design) fn coming_in(
     repo: &Repo,
-    tip: Oid,
+    line: &Lineage,
     target: Oid,
     before: Oid,
 ) -> Result<Vec<crate::git::compare::tree_diff::TreeChange>> {
-    let bases = repo.merge_bases(target, tip)?;
-    let base = repo.tree_of(bases.first().copied())?;
-    let mut changes = repo.diff_trees(base, repo.tree_of(Some(tip))?)?;
+    let base = repo.tree_of(forks::base_with(repo, target, line)?)?;
+    let mut changes = repo.diff_trees(base, repo.tree_of(Some(line.tip))?)?;
     if base != before {
         let mut new = Vec::with_capacity(changes.len());
         for change in changes {

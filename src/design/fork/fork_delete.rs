@@ -11,8 +11,9 @@ use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::ref_names;
 
+use super::claims::Claims;
 use super::remote_forks::{self, RemoteFork};
-use super::squashed::Squashes;
+use super::shared_work::{Lineage, SharedWork};
 use super::{fork_record, forks, names, published_forks};
 
 /// The fork that was deleted.
@@ -115,7 +116,9 @@ fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
         others.extend(repo.peel_to_commit(found.id).filter(|_| found.name != *branch));
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
-        others.extend(Squashes::default().merged(repo, target, tip)?);
+        others.extend(
+            SharedWork::here(&mut Claims::default(), repo, target, &Lineage::at(tip))?.squashed,
+        );
     }
     repo.commits_between(tip, &others, 1_000)
 }

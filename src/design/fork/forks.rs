@@ -9,13 +9,14 @@ use crate::design::default_branch;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::merge::merge_tree::{Pair, Preview};
 use crate::git::{Oid, RefName, Repo};
-use crate::model::{RepoPath, Result, time};
+use crate::model::{RepoPath, Result, World, time};
 use crate::store::Session;
 
+use super::claims::Claims;
 use super::fork_problem::ForkProblem;
 use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
-use super::squashed::Squashes;
+use super::shared_work::{Lineage, SharedWork};
 use super::{fork_record, published_forks};
 
 /// The maximum number of commits that are counted.
@@ -49,6 +50,12 @@ pub struct Fork {
     pub ahead: usize,
     /// The number of commits `into` has and it has not.
     pub behind: usize,
+    /// The revert of its work on `into`, if that has not been merged again since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverted: Option<RevertedWork>,
+    /// The commit at which it was created, if that was recorded.
+    #[serde(skip)]
+    since: Option<Oid>,
     /// Whether it is checked out here.
     pub is_current: bool,
     /// How it would merge into its target branch.
@@ -56,6 +63,17 @@ pub struct Fork {
     /// Why its state is unknown: its content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
+}
+
+/// A revert of merged work.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RevertedWork {
+    /// The commit that reverted it.
+    pub commit: Oid,
+    /// The merge or squash that was reverted.
+    pub merge: Oid,
+    /// When, RFC 3339 UTC.
+    pub at: Option<String>,
 }
 
 /// How a fork would merge into its target branch.
@@ -143,7 +161,10 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let here = repo.head()?.moving_ref();
     let mut forks = Vec::new();
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
-    let mut squashes = Squashes::default();
+    let mut claims = Claims::default();
+    // A base that has to be made is not stored.
+    let scratch = repo.in_memory()?;
+    let mut comparing = Comparing { world: &session.world, repo: &scratch, claims: &mut claims };
     for found in lines {
         let base = found.record.as_ref().and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?
@@ -151,7 +172,8 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
             .filter(|(branch, _)| Some(branch) != found.branch.as_ref());
         let mut fork = describe(&found);
         fork.is_current = found.branch.as_ref() == Some(&here);
-        match ForkProblem::or(compare(repo, &mut fork, into, &mut squashes))? {
+        let since = found.record.as_ref().map(|record| record.base);
+        match ForkProblem::or(comparing.compare(&mut fork, since, into))? {
             Ok(Some(pair)) => {
                 pairs.push(pair);
                 merging.push(forks.len());
@@ -161,7 +183,7 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
         }
         forks.push(fork);
     }
-    let answers = repo.preview_pairs(&session.world, &pairs)?;
+    let answers = scratch.preview_pairs(&session.world, &pairs)?;
     for (at, preview) in merging.into_iter().zip(answers) {
         let preview = ForkProblem::or(preview)?;
         if let Some(fork) = forks.get_mut(at) {
@@ -216,47 +238,83 @@ fn describe(found: &FoundFork) -> Fork {
         last_commit_at: None,
         ahead: 0,
         behind: 0,
+        reverted: None,
+        since: known.map(|record| record.base),
         is_current: false,
         into: None,
         problem: None,
     }
 }
 
-/// Compares a fork with its target branch; returns the merge that decides the outcome.
-fn compare(
-    repo: &Repo,
-    fork: &mut Fork,
-    into: Option<(RefName, Oid)>,
-    squashes: &mut Squashes,
-) -> Result<Option<Pair>> {
-    let tip = fork.head_sha;
-    let last = repo.read_commit(tip)?.committer.moment();
-    fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
-    let Some((branch, target)) = into else {
-        return Ok(None);
-    };
-    let mut bases = repo.merge_bases(target, tip)?;
-    let squashed = squashes.merged(repo, target, tip)?;
-    let hidden = [&[target][..], &squashed].concat();
-    fork.ahead = repo.commits_between(tip, &hidden, MAX_COMMITS)?.len();
-    fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
-    fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
-    let is_base_given = squashed.len() == 1 && !bases.is_empty();
-    if is_base_given {
-        bases = squashed;
+/// What comparisons of forks share.
+struct Comparing<'a> {
+    world: &'a World,
+    repo: &'a Repo,
+    claims: &'a mut Claims,
+}
+
+impl Comparing<'_> {
+    /// Compares a fork with its target branch; returns the merge that decides the outcome.
+    fn compare(
+        &mut self,
+        fork: &mut Fork,
+        since: Option<Oid>,
+        into: Option<(RefName, Oid)>,
+    ) -> Result<Option<Pair>> {
+        let (repo, tip) = (self.repo, fork.head_sha);
+        let last = repo.read_commit(tip)?.committer.moment();
+        fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
+        let Some((branch, target)) = into else {
+            return Ok(None);
+        };
+        let mut bases = repo.merge_bases(target, tip)?;
+        fork.since = since;
+        let line = fork.line();
+        let shared = SharedWork::of(
+            self.claims,
+            repo,
+            &Lineage::named(target, None, &branch.short()),
+            &line,
+        )?;
+        fork.ahead = shared.ahead(repo, (target, tip), MAX_COMMITS)?.len();
+        fork.reverted = revert_of(repo, &shared)?;
+        fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
+        fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
+        shared.fetch(self.world, repo, target)?;
+        let given = shared.base(repo, &bases)?;
+        if let Some(base) = given {
+            bases = vec![base];
+        }
+        let outcome = match bases.first() {
+            None => MergeOutcome::Unrelated,
+            Some(base) if *base == tip => MergeOutcome::UpToDate,
+            Some(base) if *base == target && given.is_none() => MergeOutcome::FastForward,
+            Some(_) => MergeOutcome::Merged,
+        };
+        if outcome == MergeOutcome::FastForward {
+            repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
+        }
+        fork.into = Some(Into { branch: branch.short(), outcome, paths: Vec::new() });
+        let pair = Pair { bases, is_base_given: given.is_some(), ours: target, theirs: tip };
+        Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
     }
-    let outcome = match bases.first() {
-        None => MergeOutcome::Unrelated,
-        Some(base) if *base == tip => MergeOutcome::UpToDate,
-        Some(base) if *base == target => MergeOutcome::FastForward,
-        Some(_) => MergeOutcome::Merged,
-    };
-    if outcome == MergeOutcome::FastForward {
-        repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
+}
+
+/// Returns the newest commit that reverted work of a fork, if any counts.
+fn revert_of(repo: &Repo, shared: &SharedWork) -> Result<Option<RevertedWork>> {
+    let mut newest: Option<RevertedWork> = None;
+    for reverted in &shared.reverted {
+        let at = repo.read_commit(reverted.by)?.committer.moment();
+        let found = RevertedWork {
+            commit: reverted.by,
+            merge: reverted.range.to,
+            at: at.map(|moment| time::rfc3339(&moment)),
+        };
+        if newest.as_ref().is_none_or(|known| known.at < found.at) {
+            newest = Some(found);
+        }
     }
-    fork.into = Some(Into { branch: branch.short(), outcome, paths: Vec::new() });
-    let pair = Pair { bases, is_base_given, ours: target, theirs: tip };
-    Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
+    Ok(newest)
 }
 
 /// Returns the files changed by the commits that a fork has and its target branch has not.
@@ -268,8 +326,11 @@ pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
 pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
+    if let Some(target) = target.filter(|_| fork.reverted.is_some()) {
+        return changes_with_reverted(repo, target, &fork.line());
+    }
     let base = match target {
-        Some(target) => base_with(repo, target, fork.head_sha)?,
+        Some(target) => base_with(repo, target, &fork.line())?,
         None => fork.diverged_from_sha,
     };
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
@@ -279,16 +340,37 @@ pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     repo.diff_trees(old, new)
 }
 
-/// Returns the merge base of two branches, with squashed commits counted as merged.
-pub fn base_with(repo: &Repo, target: Oid, tip: Oid) -> Result<Option<Oid>> {
-    let squashed = Squashes::default().merged(repo, target, tip)?;
-    match squashed.first() {
-        Some(base) => Ok(Some(*base)),
-        None => Ok(repo.merge_bases(target, tip)?.first().copied()),
+/// Returns the changes of a fork some of whose work was reverted: their base may have to be made, and is not stored.
+fn changes_with_reverted(repo: &Repo, target: Oid, line: &Lineage) -> Result<Vec<TreeChange>> {
+    let scratch = repo.in_memory()?;
+    let bases = scratch.merge_bases(target, line.tip)?;
+    let shared = SharedWork::here(&mut Claims::default(), &scratch, target, line)?;
+    let base = shared.base(&scratch, &bases)?.or(bases.first().copied());
+    scratch.diff_trees(scratch.tree_of(base)?, scratch.tree_of(Some(line.tip))?)
+}
+
+/// Returns the merge base of two branches, with squashed commits counted as merged, and reverted merges as not.
+pub fn base_with(repo: &Repo, target: Oid, line: &Lineage) -> Result<Option<Oid>> {
+    let shared = SharedWork::here(&mut Claims::default(), repo, target, line)?;
+    let mut base = match shared.squashed.first() {
+        Some(base) => Some(*base),
+        None => repo.merge_bases(target, line.tip)?.first().copied(),
+    };
+    for reverted in &shared.reverted {
+        if let Some(known) = base {
+            base = repo.merge_bases(known, reverted.range.from)?.first().copied();
+        }
     }
+    Ok(base)
 }
 
 impl Fork {
+    /// Returns it as a branch that may share work with others.
+    pub(in crate::design) fn line(&self) -> Lineage {
+        let name = self.name.rsplit_once("fork/").map_or(self.name.as_str(), |(_, label)| label);
+        Lineage::named(self.head_sha, self.since, name)
+    }
+
     fn settle(&mut self, preview: &Preview) {
         if let Some(into) = self.into.as_mut().filter(|_| !preview.is_clean) {
             into.outcome = MergeOutcome::Conflicted;

@@ -65,7 +65,7 @@ fn changes(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     match forks::standing(repo, Some(&into.branch))? {
         Some((_, target)) => {
             let before = repo.tree_of(Some(target))?;
-            path_preview::coming_in(repo, fork.head_sha, target, before)
+            path_preview::coming_in(repo, &fork.line(), target, before)
         }
         None => Ok(Vec::new()),
     }

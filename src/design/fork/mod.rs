@@ -1,5 +1,6 @@
 //! Creates forks.
 
+pub mod claims;
 mod clash_cache;
 pub mod clashes;
 pub mod fork_delete;
@@ -7,11 +8,12 @@ pub mod fork_problem;
 pub mod fork_record;
 pub mod forks;
 mod found_forks;
+mod given_base;
 pub mod locked_paths;
 pub mod names;
 pub mod published_forks;
 mod remote_forks;
-pub mod squashed;
+pub mod shared_work;
 
 use std::collections::BTreeMap;
 

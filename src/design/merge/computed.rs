@@ -1,11 +1,12 @@
 //! Computes a merge on trees, before anything moves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::design::decision::decisions::{self, DecisionRef};
+use crate::design::fork::claims::{self, Claims};
 use crate::design::fork::forks::MergeOutcome;
-use crate::design::fork::squashed::{self, Squashes};
+use crate::design::fork::shared_work::SharedWork;
 use crate::design::merge::conflicts;
 use crate::design::merge::settle::{self, Settled, Settling};
 use crate::design::worktree::write_commit;
@@ -30,7 +31,7 @@ pub(super) struct Computed {
     pub(super) report: MergeReport,
     /// Whether trees have to be merged, and the result if it is certain.
     merges: bool,
-    /// The tip that was squashed before, in place of the merge bases of the commits.
+    /// The base that squashes and reverts give in place of those of the parents.
     given: Option<Oid>,
     certain: Option<Certain>,
 }
@@ -47,8 +48,10 @@ impl Computed {
         let repo = &session.repo;
         let (ours, theirs) = (sides.goal.tip, sides.source.commit);
         let mut bases = repo.merge_bases(ours, theirs)?;
-        let squashed = Squashes::default().merged(repo, ours, theirs)?;
-        let given = squashed.first().copied().filter(|_| !bases.is_empty() && squashed.len() == 1);
+        let (our_line, their_line) = sides.lines(session);
+        let shared = SharedWork::of(&mut Claims::default(), repo, &our_line, &their_line)?;
+        shared.fetch(&session.world, repo, ours)?;
+        let given = shared.base(repo, &bases)?;
         if let Some(base) = given {
             bases = vec![base];
         }
@@ -58,7 +61,7 @@ impl Computed {
         repo.fetch_promised(&session.world, &[&[theirs][..], &bases].concat(), &[ours])?;
         let outcome = if first == theirs {
             MergeOutcome::UpToDate
-        } else if first == ours && !makes_commit(session, request) {
+        } else if first == ours && given.is_none() && !makes_commit(session, request) {
             MergeOutcome::FastForward
         } else {
             MergeOutcome::Merged
@@ -79,10 +82,10 @@ impl Computed {
         if outcome == MergeOutcome::Merged && wants_no_merge_commit(session, request) {
             return Err(no_fast_forward(sides));
         }
-        let hidden = [&[ours][..], &squashed].concat();
-        let coming = repo.commits_between(theirs, &hidden, 10_000)?;
+        let coming = shared.ahead(repo, (ours, theirs), 10_000)?;
         computed.report.decisions = decisions_of(session, &coming)?;
         computed.message = message(session, request, sides, &coming)?;
+        add_restored(&mut computed.message, &shared);
         if computed.merges {
             let mut merges = repo.certain_merges(&session.world);
             computed.certain = merges.commits(&computed.report.bases, (ours, theirs));
@@ -284,8 +287,21 @@ fn message(session: &Session, request: &Request, sides: &Sides, coming: &[Oid]) 
     for brought in decisions_of(session, coming)? {
         writeln!(text, "Colony-Decision: {}", brought.decision_id).ok();
     }
-    writeln!(text, "{}: {}", squashed::TRAILER, sides.source.commit).ok();
+    writeln!(text, "{}: {}", claims::SQUASHED, sides.source.commit).ok();
     Ok(text)
+}
+
+/// Adds a trailer for each reverted merge whose work the merge brings again.
+fn add_restored(message: &mut String, shared: &SharedWork) {
+    let reverted = [&shared.reverted[..], &shared.reverted_there].concat();
+    let merges: BTreeSet<Oid> = reverted.iter().map(|found| found.range.to).collect();
+    if !(merges.is_empty() || message.contains(claims::SQUASHED)) {
+        message.truncate(message.trim_end().len());
+        message.push_str("\n\n");
+    }
+    for merge in merges {
+        writeln!(message, "{}: {merge}", claims::RESTORED).ok();
+    }
 }
 
 pub(super) fn write_merge(

@@ -2,7 +2,8 @@
 
 use crate::design::default_branch;
 use crate::design::fork::names::{self, Named};
-use crate::design::fork::published_forks;
+use crate::design::fork::shared_work::Lineage;
+use crate::design::fork::{fork_record, published_forks};
 use crate::design::merge::target_branch::Goal;
 use crate::design::migration::rewritten;
 use crate::git::{Oid, RefName, Repo};
@@ -52,6 +53,18 @@ impl Sides {
 
     pub(super) fn target_name(&self) -> String {
         self.goal.branch.short()
+    }
+
+    /// Returns both sides as branches: ours and theirs.
+    pub(super) fn lines(&self, session: &Session) -> (Lineage, Lineage) {
+        let since = |label: &str| fork_record::of_branch(&session.repo, label).map(|it| it.base);
+        let target = self.target_name();
+        let ours =
+            Lineage::named(self.goal.tip, target.strip_prefix("fork/").and_then(since), &target);
+        let published = self.source.published.as_ref();
+        let record = published.and_then(|it| it.record.as_ref()).map(|record| record.base);
+        let began = record.or_else(|| self.source.fork_label().as_deref().and_then(since));
+        (ours, Lineage::named(self.source.commit, began, &self.source.name))
     }
 
     pub(super) fn summary(&self, opens: bool) -> String {

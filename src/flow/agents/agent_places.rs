@@ -11,7 +11,8 @@ use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::{Hub, desk_note, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
-use crate::design::fork::squashed::Squashes;
+use crate::design::fork::claims::Claims;
+use crate::design::fork::shared_work::{Lineage, SharedWork};
 use crate::flow::clones;
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::{Code, Error, Result, World};
@@ -206,9 +207,10 @@ fn has_more(session: &Session, work: &RemovedWork, hub: &Hub, here: &[Oid]) -> R
 /// squashed.
 fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
     let main = default_branch::find(repo)?.map(|(_, tip)| tip);
-    let mut squashes = Squashes::default();
+    let mut claims = Claims::default();
     for tip in repo.head()?.commit().into_iter().chain(main) {
-        if squashes.merged(repo, tip, commit)?.contains(&commit) {
+        let shared = SharedWork::here(&mut claims, repo, tip, &Lineage::at(commit))?;
+        if shared.squashed.contains(&commit) {
             return Ok(true);
         }
     }

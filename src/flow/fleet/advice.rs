@@ -103,7 +103,8 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         let is_held = row.held.is_some() || row.contains_held.is_some();
         let is_lost = row.agent.as_deref().is_some_and(|agent| lost.contains(agent));
         let is_whole = row.problem.is_none() && !is_lost;
-        let is_free = row.outside_scope.is_empty() && is_whole && !is_held;
+        let is_waiting = is_held || row.is_as_reverted;
+        let is_free = row.outside_scope.is_empty() && is_whole && !is_waiting;
         is_free && row.commits > 0 && !is_settling(row)
     };
     let open: Vec<&Row> = rows.iter().filter(is_open).collect();

@@ -6,8 +6,8 @@ use crate::blackboard::agent_marks::Mark;
 use crate::clones::hub::locate;
 use crate::clones::test_results::TestResults;
 use crate::clones::try_tree::TryPlace;
+use crate::design::fork::claims::Claims;
 use crate::design::fork::forks::Fork;
-use crate::design::fork::squashed::Squashes;
 use crate::flow::agents::agent_marks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
@@ -37,7 +37,7 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
     if marks.held.is_empty() {
         return Ok(());
     }
-    let mut squashes = Squashes::default();
+    let mut claims = Claims::default();
     let held = held_commits(&session.repo, &marks.held, forks, rows)?;
     for row in rows.iter_mut().filter(|row| row.held.is_none() && row.commits > 0) {
         let Some(fork) = forks.iter().find(|fork| row.is_on(fork)) else {
@@ -46,8 +46,8 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
         let ahead = ahead_of_target(&session.repo, fork, fork.head_sha)?;
         for commit in ahead {
             // A squash has the changes of the tip that it names.
-            let squashed = squashes.of_commit(&session.repo, commit)?;
-            let mut all = std::iter::once(&commit).chain(&squashed);
+            let claim = claims.of(&session.repo, commit)?;
+            let mut all = std::iter::once(&commit).chain(&claim.squashed);
             let found = all.find_map(|it| held.get(it));
             row.contains_held = row.contains_held.take().or(found.cloned());
         }

@@ -13,7 +13,7 @@ use crate::design::allowed_paths::path_preview;
 use crate::design::checkpoint::all_saved_at::kept_at;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::fork_problem::ForkProblem;
-use crate::design::fork::forks::{self, Fork, Into, MergeOutcome};
+use crate::design::fork::forks::{self, Fork, Into, MergeOutcome, RevertedWork};
 use crate::flow::agents::agent_state;
 use crate::flow::reports::status;
 use crate::git::worktree::foreign_worktree::OwnConfig;
@@ -114,6 +114,12 @@ pub struct Row {
     pub held_by: Option<HeldBy>,
     /// How its fork would merge.
     pub into: Option<Into>,
+    /// The revert of its work on that branch, if the work has not been merged again since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverted: Option<RevertedWork>,
+    /// Whether it has no commits since that revert: merging it is not suggested.
+    #[serde(skip)]
+    pub(super) is_as_reverted: bool,
     /// The paths outside the agent's allowed paths, for which the merge would be refused.
     pub outside_scope: Vec<RepoPath>,
     /// The branch that the agent has checked out, if it is protected: its commits are refused.
@@ -336,6 +342,9 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     let has_begun = fork.diverged_from_sha.is_some_and(|base| base != fork.head_sha);
     row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
     row.into.clone_from(&fork.into);
+    row.reverted.clone_from(&fork.reverted);
+    row.is_as_reverted =
+        fork.reverted.as_ref().is_some_and(|reverted| fork.last_commit_at <= reverted.at);
     row.problem.clone_from(&fork.problem);
     row.last_seen_at =
         [row.last_seen_at.clone(), fork.last_commit_at.clone()].into_iter().flatten().max();

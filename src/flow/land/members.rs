@@ -76,7 +76,9 @@ impl Choice<'_> {
         let is_other = |row: &&Row| own.is_none() || row.agent.as_deref() != own;
         let is_ready = |row: &&Row| takes_all || (row.done.is_some() && row.unsaved == Some(0));
         let open = report.agents.iter().filter(is_other).filter(has_more).filter(is_into);
-        for row in open.filter(is_ready).filter(|row| refusal(row).is_none()) {
+        // Reverted work lands again when it is named, or has a later commit.
+        let may_land = |row: &&Row| refusal(row).is_none() && row.reverted.is_none();
+        for row in open.filter(is_ready).filter(may_land) {
             let Some(candidate) = Candidate::of_row(session, row)? else {
                 continue;
             };

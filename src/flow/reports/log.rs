@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
+use crate::design::fork::claims::Claims;
 use crate::design::fork::forks;
 use crate::design::fork::names::{self, Named};
-use crate::design::fork::squashed::Squashes;
+use crate::design::fork::shared_work::{Lineage, SharedWork};
 use crate::git::{Head, Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -131,8 +132,11 @@ pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
 
 fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
     let (line, into) = with_target(repo, line)?;
+    let name = line.name;
     match line.tip.zip(into) {
-        Some((tip, (_, target))) => forks::base_with(repo, target, tip),
+        Some((tip, (_, target))) => {
+            forks::base_with(repo, target, &Lineage::named(tip, None, &name))
+        }
         None => Ok(None),
     }
 }
@@ -210,12 +214,12 @@ fn beyond(
     let Some(tip) = line.tip else {
         return Ok(Vec::new());
     };
-    let mut hidden = Vec::new();
-    if let Some((_, target)) = into {
-        hidden = Squashes::default().merged(repo, *target, tip)?;
-        hidden.push(*target);
-    }
-    repo.newest_beyond(tip, &hidden, limit)
+    let Some((_, target)) = into else {
+        return repo.newest_beyond(tip, &[], limit);
+    };
+    let branch = Lineage::named(tip, None, &line.name);
+    let shared = SharedWork::here(&mut Claims::default(), repo, *target, &branch)?;
+    shared.ahead(repo, (*target, tip), limit)
 }
 
 fn entry(repo: &Repo, commit: Oid) -> Result<Entry> {

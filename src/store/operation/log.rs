@@ -177,6 +177,7 @@ impl Log {
                 | Kind::Merge
                 | Kind::Land
                 | Kind::CherryPick
+                | Kind::Revert
                 | Kind::Commit
                 | Kind::Decide
                 | Kind::ToolsNew

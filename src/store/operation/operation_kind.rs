@@ -33,6 +33,8 @@ pub enum Kind {
     Land,
     /// Picks commits onto a branch.
     CherryPick,
+    /// Reverts merges of a branch.
+    Revert,
     /// Commits chosen paths.
     Commit,
     /// Commits a decision, with the paths it is about.
@@ -87,6 +89,7 @@ impl Kind {
             Kind::Merge => "merge",
             Kind::Land => "land",
             Kind::CherryPick => "cherry-pick",
+            Kind::Revert => "revert",
             Kind::Commit => "commit",
             Kind::Decide => "decide",
             Kind::ToolsNew => "tools-new",

@@ -90,7 +90,7 @@ fn events_of(session: &Session, record: &Record) -> Vec<(&'static str, Value)> {
                 events.push(("merge", with_op(fields)));
             }
         }
-        Kind::Commit | Kind::CherryPick | Kind::External => {
+        Kind::Commit | Kind::CherryPick | Kind::Revert | Kind::External => {
             for sha in new_commits(&session.repo, record) {
                 events.push(("commit", with_op(json!({ "sha": sha }))));
             }

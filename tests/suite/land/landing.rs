@@ -346,6 +346,30 @@ fn an_agent_integrates_in_its_own_clone() {
 }
 
 #[test]
+fn a_landing_is_reverted_whole_or_in_part_later() {
+    let desk = desk();
+    let (ada, bob) = (done(&desk, "ada", "good\n"), done(&desk, "bob", "good\n"));
+    let landed = desk.json(&["land"]);
+    desk.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    desk.colony(&["revert", "ada"]);
+    assert_eq!((desk.path("ada.txt").exists(), desk.read("bob.txt")), (false, "good\n".into()));
+    // It is not taken again by itself, only when it is named, or has more commits.
+    assert_eq!(desk.run(&["land"]).code, 128);
+    ada.colony(&["merge", "main"]);
+    assert_eq!(ada.read("ada.txt"), "good\n");
+    let again = desk.json(&["land", "ada"]);
+    assert_eq!(names(&again["landed"]), ["ada"]);
+    assert_eq!(desk.read("ada.txt"), "good\n");
+    let op = landed["op"].as_str().unwrap();
+    let whole = desk.json(&["revert", op]);
+    assert_eq!(whole["ok"], true, "{whole:#}");
+    assert!(!desk.path("bob.txt").exists());
+    bob.colony(&["merge", "main"]);
+    assert_eq!(bob.read("bob.txt"), "good\n");
+    desk.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
 fn next_is_to_land_where_tests_are_known() {
     let desk = desk();
     done(&desk, "ada", "good\n");

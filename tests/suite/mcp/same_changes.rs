@@ -39,6 +39,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ),
     ("land_work", r#"{"names":["fork/other"],"squash":true}"#, "land fork/other --squash"),
     ("try_work", r#"{"names":["fork/other"]}"#, "try fork/other"),
+    ("revert_work", r#"{"name":"other"}"#, "revert other"),
     ("decide", r#"{"title":"Another","paths":["src/a.rs"]}"#, "decide -m Another src/a.rs"),
     ("remove_agent", r#"{"name":"ada"}"#, "agents remove ada"),
     ("restore_agent", r#"{"name":"ada"}"#, "agents restore ada"),

@@ -9,6 +9,8 @@ mod merge_attacks;
 mod merge_drivers;
 mod merge_forks;
 mod pick_continued_by_git;
+mod random_reverts;
+mod reverts;
 mod squashed;
 mod trivial_merge;
 mod yaml_styles;

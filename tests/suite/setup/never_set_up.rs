@@ -93,6 +93,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["merge", "try", "--squash"],
     &["land", "main", "--no-test"],
     &["try", "main", "--", "true"],
+    &["revert", "try"],
     &["cherry-pick", "fork/try"],
     &["sync", "--push"],
     &["status"],

@@ -13,7 +13,7 @@ const MAX_COLUMNS: usize = 80;
 const NAME: usize = 12;
 
 /// The commands whose refusals all fit. The others are still to be shortened; `lfs migrate` names all obstacles at once.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "agents",
     "checkpoint",
     "checkpoints",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 14] = [
     "merge",
     "redo",
     "restore",
+    "revert",
     "tag",
     "undo",
 ];

@@ -71,7 +71,7 @@ fn shell(sandbox: &Sandbox, program: &str, script: &str) -> String {
 fn commands_flags_and_values_are_offered_where_they_may_stand() {
     let sandbox = hostile();
     let offers = |words: &[&str]| offered(&sandbox, words).join(" ");
-    assert_eq!(offers(&["git-colony", "re"]), "words restore redo");
+    assert_eq!(offers(&["git-colony", "re"]), "words restore redo revert");
     assert_eq!(offers(&["git", "-c", "a=b", "colony", "check"]), "words checkpoint checkpoints");
     assert_eq!(offers(&["git-colony", "--json", "checkpoints", "s"]), "words show");
     assert_eq!(offers(&["git-colony", "checkpoints", "--auto", ""]), "words");

@@ -41,6 +41,13 @@ fn every_example_works_when_it_is_typed() {
     sandbox.write("Cargo.toml", "[package]\nname = \"one\"\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qam", "second"]);
+    // A merge to revert.
+    sandbox.git(&["switch", "-q", "-c", "fork/parser"]);
+    sandbox.write("src/parser.rs", "fn parse() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "parser"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "--no-edit", "fork/parser"]);
     let remote = sandbox.outside().join("origin.git");
     let remote = remote.to_str().unwrap();
     sandbox.git(&["clone", "-q", "--bare", ".", remote]);
