@@ -16,6 +16,9 @@ use super::try_tree::TryPlace;
 /// How long a result counts, in seconds.
 const MAX_AGE_SECONDS: i64 = 24 * 3_600;
 
+/// How long a failure counts that was not confirmed: long enough for a command that was interrupted to go on.
+const MAX_AGE_OF_DOUBT_SECONDS: i64 = 600;
+
 /// The outputs of failed tests that are kept.
 const MAX_LOGS: usize = 20;
 
@@ -27,6 +30,8 @@ pub struct TestResults(TryPlace);
 pub struct TestResult {
     /// Whether all commands passed.
     pub passed: bool,
+    /// Whether a failure was there in two runs: one may be a flaky one.
+    pub confirmed: bool,
     /// The command that failed.
     pub command: Option<String>,
     /// Its exit code; `None` if a signal ended it, or it took too long.
@@ -71,22 +76,19 @@ impl TestResults {
         TestResults(place)
     }
 
-    /// Returns the known result for a tree, not older than a day; and its age in seconds.
+    /// Returns the known result for a tree, if it is not too old, and its age in seconds.
     pub fn find(&self, world: &World, key: &str) -> Option<(TestResult, i64)> {
         let found: TestResult = read(&self.result(key))?;
         let at = time::parse_rfc3339(&found.at)?;
         let age = world.now().signed_duration_since(at).num_seconds();
-        (0..MAX_AGE_SECONDS).contains(&age).then_some((found, age))
+        let is_sure = found.passed || found.confirmed;
+        let most = if is_sure { MAX_AGE_SECONDS } else { MAX_AGE_OF_DOUBT_SECONDS };
+        (0..most).contains(&age).then_some((found, age))
     }
 
     /// Stores a result.
     pub fn put(&self, key: &str, result: &TestResult) -> Result<()> {
         write(&self.result(key), result)
-    }
-
-    /// Forgets a result.
-    pub fn forget(&self, key: &str) -> Result<()> {
-        atomic::remove_file(&self.result(key))
     }
 
     /// Deletes results that do not count any more.

@@ -35,6 +35,8 @@ pub struct TryTree<'a> {
     checkout: &'a Repo,
     hub: PathBuf,
     repo: Option<Repo>,
+    /// The commit that the tree is known to be at, with nothing else in it.
+    at: Option<Oid>,
     _lock: WorktreeLock,
 }
 
@@ -163,7 +165,7 @@ impl<'a> TryTree<'a> {
         let waiting = "waiting for another git-colony that tests merged work";
         let lock = WorktreeLock::take_at(world, &place.lock(), limit, waiting)?;
         place.end_processes();
-        Ok(TryTree { place, checkout, hub: hub.to_owned(), repo: None, _lock: lock })
+        Ok(TryTree { place, checkout, hub: hub.to_owned(), repo: None, at: None, _lock: lock })
     }
 
     /// Returns the working tree.
@@ -173,7 +175,7 @@ impl<'a> TryTree<'a> {
 
     /// Deletes the tree, so that the next step makes it again.
     pub fn delete(&mut self) -> Result<()> {
-        self.repo = None;
+        (self.repo, self.at) = (None, None);
         atomic::remove_folder(&self.place.tree())
     }
 
@@ -182,6 +184,9 @@ impl<'a> TryTree<'a> {
     /// Edits and untracked files of an earlier test go, ignored files stay. Refuses a commit of which something is
     /// missing here: a test would fail for that.
     pub fn step(&mut self, world: &World, commit: Oid, with: &Furnishing<'_>) -> Result<bool> {
+        if self.at == Some(commit) {
+            return Ok(false);
+        }
         self.refuse_submodules(commit)?;
         if self.place.tree().join(".git").exists() {
             match self.step_on(world, commit) {
@@ -324,12 +329,13 @@ impl<'a> TryTree<'a> {
 
     /// Runs a command in the tree, and hands on its output. Nothing that it started outlives it.
     pub fn run(
-        &self,
+        &mut self,
         world: &World,
         command: &str,
         limit: Option<Duration>,
         hear: &mut dyn FnMut(&[u8]),
     ) -> Result<Ending> {
+        self.at = None;
         let mut inside = world.standing_in(&self.place.tree());
         inside.variables.insert(MARK.into(), self.place.mark().into());
         let ending = shell_command::run_shell_heard(&inside, command, limit, hear);
@@ -354,6 +360,7 @@ impl<'a> TryTree<'a> {
         let paths: Vec<String> =
             entries.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         if paths.is_empty() {
+            self.at = repo.head().ok().and_then(|head| head.commit());
             return Ok(Dirt::default());
         }
         git(repo, world).args(["checkout", "-q", "--force", "--detach", "HEAD"]).run()?;

@@ -177,6 +177,7 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut result = TestResult {
             passed: true,
+            confirmed: false,
             command: None,
             exit_code: Some(0),
             seconds: 0.0,
@@ -256,7 +257,10 @@ impl Proof for Bench<'_> {
         let mut cached = None;
         if run == Run::Once {
             let known = self.known.get(&tree).map(|result| (result.clone(), 0));
-            let stored = || results.find(&session.world, &key).filter(|_| !self.retest);
+            // A branch that fails stops everything: that is looked at each time.
+            let counts = |known: &TestResult| known.passed || !members.is_empty();
+            let found = || results.find(&session.world, &key).filter(|(known, _)| counts(known));
+            let stored = || found().filter(|_| !self.retest);
             cached = known.or_else(stored);
         }
         let age = cached.as_ref().map(|(_, age)| *age);
@@ -301,13 +305,9 @@ impl Bench<'_> {
         }
         let (session, results) = (self.session, self.results);
         let label = label_of(self.ran() + 1, names);
-        let result = self.run(commit, &label)?;
-        // One failure may be a flaky one: it counts for others once it was confirmed.
-        if result.passed || run == Run::Again {
-            results.put(key, &result)?;
-        } else {
-            results.forget(key)?;
-        }
+        let mut result = self.run(commit, &label)?;
+        result.confirmed = run == Run::Again && !result.passed;
+        results.put(key, &result)?;
         let how = if result.passed { "passed" } else { "failed" };
         (session.world.narrate)(&format!("{label}: {how}, {} s", result.seconds));
         Ok(result)

@@ -20,7 +20,7 @@ use crate::flow::clones::{checkout_settings, inherited_files, large_file_store, 
 use crate::flow::shared;
 use crate::git::Oid;
 use crate::git::refs::lost_race::is_lost_race;
-use crate::model::{Code, Result, text, time};
+use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::settings::approved_commands::Approvals;
@@ -106,8 +106,18 @@ pub fn land(session: &Session, request: &Request) -> Result<LandReport> {
                 attempt += 1;
                 (session.world.narrate)("the branch has moved: merging onto its new tip");
             }
-            done => return done,
+            done => return done.map_err(|error| kept(error, request)),
         }
+    }
+}
+
+/// Adds to an interrupt that what was found is kept.
+fn kept(error: Error, request: &Request) -> Error {
+    match error.code() {
+        Code::Interrupted => {
+            error.hint(format!("git colony {}   # goes on: the results are kept", request.command))
+        }
+        _ => error,
     }
 }
 
@@ -128,11 +138,11 @@ pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     let mut bench = station.bench(&train, &chosen);
     bench.tester = Some(station.tester(&tests, furnishing, &prepare)?);
     let all: Vec<usize> = (0..chosen.members.len()).collect();
-    let broken = search::first_broken(&mut bench, &all)?;
+    let found = search::first_broken(&mut bench, &all);
+    let broken = found.map_err(|error| kept(error, request))?;
     let merged = bench.commit_of(&broken.merged);
     if let Some(tester) = &mut bench.tester {
         // For who looks into the tree: all of it, merged.
-        tester.tree.tidy(&session.world)?;
         tester.tree.step(&session.world, merged, &tester.furnishing)?;
     }
     Ok(report::of_try(&station, &bench, &tests, &broken))
