@@ -190,7 +190,7 @@ Run one command at a time: a harness may refuse a chain (`&&`, `;`) that names g
     git colony commit -m MESSAGE PATH...      # commit these paths only; the hooks run
     git colony decide -m TITLE --rationale WHY PATH...   # record a decision with its changes
 
-Keep early and often: each state can be restored exactly.
+Keep often: each state can be restored.
 
 ## Restore
 
@@ -206,25 +206,26 @@ Keep early and often: each state can be restored exactly.
     git colony diff {into}...HEAD             # show all changes of this work
     git colony merge {into}                   # merge the target branch into this one
     git colony merge NAME                     # merge the work of another agent into this one
+    git colony agents done -m SUMMARY         # say that this work is ready to land
 
 In a clone `{into}` is the branch of the person's checkout, and `refs/heads/{into}` the clone's own.
 A merge with a conflict changes nothing and lists the paths: settle them with `--ours`, `--theirs` or
 `--both PATH`, or open the conflict with `--resolve`, edit, and end it with `--continue`. The person who gave
-the task merges the work.
+the task lands the work; the event `train_left_out:NAME` says why not: mend it, say done again.
 
 ## Find
 
     git colony search WORDS                   # rank passages of code and documents
     git colony context WORDS --budget 4000    # print the best passages, within this many tokens
 
-`grep` is best for a known name. Where only the subject is known, `search` ranks what `grep` would list by hundreds,
+Where only the subject is known, `search` ranks what `grep` lists by hundreds,
 and one `context` replaces many reads: it knows what commits say of files, and ends with the next files to look at.
 
 ## Tools
 
 The MCP server has these as tools: `checkpoint_state`, `restore_checkpoint`, `undo`, `get_repo_state`, `fleet`,
 `diff_design`, `merge_design`, `find`, `read`, `history`, `context`; `read_action` and `call_action` do the rest. Give
-each the `directory` of the clone. Use them where a sandbox makes `.git` read-only: they run outside of it. One that could drop work answers with a preview first: repeat it with the `preview_id` if that is right.
+each the `directory` of the clone. Use them where a sandbox makes `.git` read-only: they run outside of it. One that may drop work previews it first: repeat it with the `preview_id`.
 
 ## Allowed paths
 
