@@ -39,6 +39,8 @@ fn sentence(event: &EventEntry) -> Option<Sentence> {
         "agent_not_done" => Some(members.mark(about, "is not done with its work after all")),
         "agent_held" => Some(members.mark(about, "has its work held back")),
         "agent_released" => Some(members.mark(about, "has its work held back no longer")),
+        "train_landed" => Some(members.landed(about)),
+        "train_left_out" => Some(members.left_out(about)),
         "work_reverted" => Some(members.revert(about)),
         "mapped" => Some(members.mapped(scope)),
         "unmapped" => Some((format!("unmapped '{scope}'"), &["scope_id"])),
@@ -111,6 +113,26 @@ impl Members<'_> {
         // The cause has a line of its own.
         let told = &["scope_id", "branch", "old_sha", "new_sha", "source_event_key"];
         Some((what, told))
+    }
+
+    fn landed(&self, branch: &str) -> Sentence {
+        let names = self.list("landed").map(|names| format!(" {names}")).unwrap_or_default();
+        (format!("landed{names} on '{branch}'"), &["branch", "landed", "commit"])
+    }
+
+    fn left_out(&self, name: &str) -> Sentence {
+        let on_branch = self.on_branch();
+        let why = match self.text("why") {
+            Some("failed") => ", the tests fail with it".to_owned(),
+            Some("conflicts") => {
+                let paths = self.list("paths").map(|paths| format!(": {paths}"));
+                format!(", it conflicts{}", paths.unwrap_or_default())
+            }
+            Some(why) => format!(" ({})", shortened(why)),
+            None => String::new(),
+        };
+        let told = &["agent", "branch", "why", "paths", "base", "tip", "output_tail"];
+        (format!("left the work of '{name}' out{on_branch}{why}"), told)
     }
 
     fn revert(&self, agent: &str) -> Sentence {

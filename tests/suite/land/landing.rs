@@ -121,6 +121,11 @@ fn who_fails_alone_or_in_a_pair_is_left_out_and_hears_of_it() {
     assert_eq!(events["events"][0]["value"]["why"], "failed");
     let landed = clone.json(&["events", "--key", "train_landed:main"]);
     assert_eq!(landed["events"][0]["value"]["landed"], json!(["ada", "dan"]));
+    let told = clone.colony(&["events", "--key", "train_*"]);
+    assert!(
+        told.contains("left the work of 'cleo' out on 'main', the tests fail with it"),
+        "{told}"
+    );
     // They are not taken again until something has changed, and the desk says so.
     let shown = desk.colony(&["fleet"]);
     assert!(shown.contains("tests failed"), "{shown}");
