@@ -1,8 +1,8 @@
 //! `git colony land` and `git colony try`
 
 use crate::flow::land::{
-    self, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome, TryReport, WhichTests,
-    Who, Why,
+    self, Breaks, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome, TryReport,
+    WhichTests, Who, Why,
 };
 use crate::flow::reports::completion::Names;
 use crate::model::text::typed_word;
@@ -15,7 +15,7 @@ use super::declaration::{Declaration, Screen, Section};
 use super::{Face, Run, Stop, aside_lines};
 
 /// The lines of the output of a failed test that people see at once; the rest is in its log.
-const MAX_TAIL_LINES: usize = 5;
+const MAX_TAIL_LINES: usize = 10;
 
 /// Merge the work of several agents once its tests have passed
 ///
@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// Take all agents with commits, also those that are not done
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Do not take this agent or fork
+    #[arg(long, value_name = "NAME", conflicts_with = "names")]
+    except: Vec<String>,
     /// Move this branch, which need not be checked out (default: the current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
@@ -75,6 +78,9 @@ pub(super) struct TryArgs {
     /// Take all agents with commits, also those that are not done
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Do not take this agent or fork
+    #[arg(long, value_name = "NAME", conflicts_with = "names")]
+    except: Vec<String>,
     /// Merge onto this branch (default: the current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
@@ -149,6 +155,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = Request {
         command: "land",
         who: who(args.names, args.all),
+        except: args.except,
         into: args.into,
         squash: args.squash,
         tests: match args.test {
@@ -170,6 +177,7 @@ pub(super) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outcome, Sto
     let request = Request {
         command: "try",
         who: who(args.names, args.all),
+        except: args.except,
         into: args.into,
         tests: line_of(&args.command).map_or(WhichTests::Configured, WhichTests::Command),
         fresh: args.fresh,
@@ -241,7 +249,11 @@ impl Answer for LandReport {
                 let word = if self.dry_run { "merges cleanly" } else { "landed" };
                 let flaky = self.flaky.contains(&landed.name);
                 let flaky = if flaky { ", after a test that failed once" } else { "" };
-                vec![format!("  {}", landed.name), format!("{word}{flaky}")]
+                let brings = match landed.brings.as_slice() {
+                    [] => String::new(),
+                    names => format!(", with commits of {}", names.join(" ")),
+                };
+                vec![format!("  {}", landed.name), format!("{word}{brings}{flaky}")]
             })
             .collect();
         rows.extend(self.left_out.iter().map(row));
@@ -252,6 +264,7 @@ impl Answer for LandReport {
         );
         let mut lines = text::table(&rows);
         lines.extend(self.left_out.iter().flat_map(failure));
+        lines.extend(self.breaks.iter().flat_map(broken));
         lines.extend(self.uncommitted.iter().map(|work| {
             let count = text::count(work.paths, "uncommitted path");
             format!("{count} of '{}' not merged", work.agent)
@@ -306,8 +319,7 @@ impl Answer for TryReport {
             if !breaks.with.is_empty() {
                 lines.push(format!("they pass with {} alone", text::first_of(&breaks.with)));
             }
-            lines.extend(last_lines(&breaks.output_tail));
-            lines.extend(breaks.log.iter().map(|log| format!("more of it: {}", log.display())));
+            lines.extend(broken(breaks));
         }
         lines.push(format!("all of it, merged: {}", self.path.display()));
         lines
@@ -326,7 +338,8 @@ fn ran(runs: &[RunReport]) -> Option<String> {
         });
     }
     let seconds: f64 = own.iter().map(|run| run.seconds).sum();
-    Some(format!("{} of the tests, {seconds:.0} s", text::count(own.len(), "run")))
+    let shown = if seconds < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") };
+    Some(format!("{} of the tests, {shown} s", text::count(own.len(), "run")))
 }
 
 /// Returns the row of work that was left out.
@@ -345,6 +358,7 @@ fn row(left: &LeftOut) -> Vec<String> {
         }
         Why::Contains => format!("left out: has commits of {}", with.join(" ")),
         Why::Held => "left out: it is held back".to_owned(),
+        Why::Uncommitted => "left out: it has uncommitted files".to_owned(),
         Why::OutsideScope => "left out: changes paths outside the allowed ones".to_owned(),
         Why::Unrelated => "left out: no common ancestor".to_owned(),
         Why::InProgress => "left out: a git operation is in progress in its clone".to_owned(),
@@ -353,6 +367,14 @@ fn row(left: &LeftOut) -> Vec<String> {
         }
     };
     vec![format!("  {}", left.name), why]
+}
+
+/// Shows the command that fails, and the end of its output.
+fn broken(breaks: &Breaks) -> Vec<String> {
+    let mut lines: Vec<String> = breaks.command.iter().cloned().collect();
+    lines.extend(last_lines(&breaks.output_tail));
+    lines.extend(breaks.log.iter().map(|log| format!("more of it: {}", log.display())));
+    lines
 }
 
 /// Shows the end of the output of a failed test.

@@ -61,6 +61,12 @@ pub struct Verdict {
     pub conflicted: bool,
     /// When, RFC 3339 UTC.
     pub at: String,
+    /// The command that failed.
+    pub command: Option<String>,
+    /// Its exit code; `None` if a signal ended it, or it took too long.
+    pub exit_code: Option<i32>,
+    /// The file with the end of its output.
+    pub log: Option<PathBuf>,
 }
 
 impl Verdict {
@@ -101,7 +107,7 @@ impl TestResults {
             let is_old = age.is_some_and(|at| {
                 now.saturating_sub(i64::try_from(at.as_secs()).unwrap_or(now)) > MAX_AGE_SECONDS
             });
-            if is_old {
+            if is_old && is_named(&entry.path(), 40, "json") {
                 atomic::remove_file(&entry.path()).ok();
             }
         }
@@ -119,6 +125,7 @@ impl TestResults {
         atomic::write_quickly(&path, output)?;
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut logs: Vec<_> = entries
+            .filter(|entry| is_named(&entry.path(), 12 + 1 + 8, "log"))
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
             .collect();
         logs.sort();
@@ -151,9 +158,12 @@ impl TestResults {
     }
 }
 
-/// Returns the name of the result for a tree that is tested by these commands, after this set-up.
-pub fn key_of(tree: Oid, commands: &[String], set_up: &[String]) -> String {
+/// Returns the name of the result for a tree that is tested by these commands, after this set-up, for an agent or, with an
+/// empty name, a person: an agent runs them with variables of its own.
+pub fn key_of(tree: Oid, commands: &[String], set_up: &[String], whose: &str) -> String {
     let mut digest = blake3::Hasher::new();
+    digest.update(whose.as_bytes());
+    digest.update(b"\0\0");
     digest.update(tree.to_string().as_bytes());
     for list in [commands, set_up] {
         digest.update(b"\0\0");
@@ -165,6 +175,12 @@ pub fn key_of(tree: Oid, commands: &[String], set_up: &[String]) -> String {
     let mut name = digest.finalize().to_hex().to_string();
     name.truncate(40);
     name
+}
+
+/// Returns `true` for a file that has the form of our names: nothing else is deleted, wherever a link in its place leads.
+fn is_named(path: &Path, length: usize, extension: &str) -> bool {
+    path.extension().is_some_and(|end| end == extension)
+        && path.file_stem().is_some_and(|stem| stem.len() == length)
 }
 
 /// Reads a file of ours; what cannot be read is not known.

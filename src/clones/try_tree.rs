@@ -1,9 +1,10 @@
 //! The working tree in which merged work is tested: one for each hub, used by one process at a time. Ignored files stay
 //! between tests, so that builds are incremental. All of it may be deleted at any time.
 //!
-//! What runs in it is code of agents, so nothing in it is trusted: it has no remote and no hooks, it publishes nothing,
-//! and one that is damaged is made again. The processes of a test have [`MARK`] in their environment: what outlives its
-//! process group is found by that.
+//! What runs in it is code of agents, so nothing in it is trusted. The files are written and looked at by a git directory
+//! of ours beside it, with an index of ours; the `.git` that tests see is rewritten for each step, without a remote and
+//! without hooks. The processes of a test have [`MARK`] in their environment: what outlives its process group is found by
+//! that.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::git::lfs::lfs_pointer::{MAX_BYTES, Pointer};
 use crate::git::new_repository::NewRepository;
 use crate::git::process::shell_command::{self, Ending};
 use crate::git::process::{self, Git};
-use crate::git::{ObjectWrites, Oid, RefName, Repo, TreeEntry};
+use crate::git::{ObjectWrites, Oid, RefName, Repo, TreeEntry, plain_file};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
@@ -34,6 +35,7 @@ pub struct TryTree<'a> {
     place: TryPlace,
     checkout: &'a Repo,
     hub: PathBuf,
+    /// The repository of ours, which tests do not see.
     repo: Option<Repo>,
     /// The commit that the tree is known to be at, with nothing else in it.
     at: Option<Oid>,
@@ -64,6 +66,15 @@ pub struct Dirt {
 /// No wait.
 const AT_ONCE: WaitLimit = WaitLimit::AtMost(Duration::ZERO);
 
+/// The files that the git directory of tests has of ours.
+const COPIED: [&str; 5] = [
+    "config",
+    "colony/checkout.config",
+    "info/exclude",
+    "info/attributes",
+    "objects/info/alternates",
+];
+
 /// How often processes that are left are looked for.
 const MAX_LOOKS: usize = 50;
 
@@ -79,6 +90,11 @@ impl TryPlace {
     /// Returns the working tree.
     pub fn tree(&self) -> PathBuf {
         self.0.join("tree")
+    }
+
+    /// Returns the folder with the git directory of ours.
+    fn own(&self) -> PathBuf {
+        self.0.join("own")
     }
 
     /// Returns the folder of the results.
@@ -176,7 +192,8 @@ impl<'a> TryTree<'a> {
     /// Deletes the tree, so that the next step makes it again.
     pub fn delete(&mut self) -> Result<()> {
         (self.repo, self.at) = (None, None);
-        atomic::remove_folder(&self.place.tree())
+        remove_anything(&self.place.tree())?;
+        remove_anything(&self.place.own())
     }
 
     /// Checks out a commit; returns `true` if the tree was made again for it.
@@ -188,47 +205,52 @@ impl<'a> TryTree<'a> {
             return Ok(false);
         }
         self.refuse_submodules(commit)?;
-        if self.place.tree().join(".git").exists() {
+        if is_folder(&self.place.tree()) && is_folder(&self.place.own().join(".git")) {
             match self.step_on(world, commit) {
                 Err(error) if !is_final(error.code()) => {}
                 done => return done.map(|()| false),
             }
         }
+        self.delete()?;
         self.make(world, commit, with)?;
+        self.step_on(world, commit)?;
         Ok(true)
     }
 
     /// Moves the existing tree to another commit.
     fn step_on(&mut self, world: &World, commit: Oid) -> Result<()> {
+        self.at = None;
         let opened = self.repo.take();
         let repo = opened.map_or_else(|| self.open_again(world), Ok)?;
         self.bring_large_files(&repo, commit)?;
-        let world = world.standing_in(&self.place.tree());
-        let mut git = git(&repo, &world);
-        git.args(["checkout", "-q", "--force", "--detach", &commit.to_string()]);
-        git.run_checked("check out merged work")?;
+        let mut checkout = self.git(&repo, world);
+        checkout.args(["checkout", "-q", "--force", "--detach", &commit.to_string()]);
+        checkout.run_checked("check out merged work")?;
+        // By the rules of the new commit other files are ignored.
+        self.git(&repo, world).args(["clean", "-ffdq"]).run_checked("tidy the working tree")?;
+        self.write_git_of_tests(&repo, commit)?;
         self.repo = Some(repo);
+        self.at = Some(commit);
         Ok(())
     }
 
-    /// Opens the tree that another run has left, and deletes what a killed one may have left in it.
+    /// Opens the git directory that another run has left, and deletes what a killed one may have left in the tree.
     fn open_again(&self, world: &World) -> Result<Repo> {
+        let own = self.place.own();
         for lock in ["index.lock", "HEAD.lock"] {
             // Of a git that was killed: no other works here.
-            atomic::remove_file(&self.place.tree().join(".git").join(lock))?;
+            atomic::remove_file(&own.join(".git").join(lock))?;
         }
-        self.write_alternates(&self.place.tree())?;
-        let inside = world.standing_in(&self.place.tree());
-        let repo = Repo::open(&inside, ObjectWrites::Durable)?;
-        git(&repo, &inside).args(["clean", "-ffdq"]).run_checked("tidy the working tree")?;
+        self.write_alternates(&own)?;
+        let repo = Repo::open(&world.standing_in(&own), ObjectWrites::Durable)?;
+        self.git(&repo, world).args(["clean", "-ffdq"]).run_checked("tidy the working tree")?;
         Ok(repo)
     }
 
-    /// Makes the tree: beside its place first.
+    /// Makes an empty tree, and the git directory of ours.
     fn make(&mut self, world: &World, commit: Oid, with: &Furnishing<'_>) -> Result<()> {
-        self.delete()?;
         let new = self.place.0.join("new");
-        atomic::remove_folder(&new)?;
+        remove_anything(&new)?;
         atomic::make_directory(&self.place.0)?;
         NewRepository {
             workdir: &new,
@@ -242,36 +264,82 @@ impl<'a> TryTree<'a> {
         }
         .make(&world.standing_in(&self.place.0))?;
         self.write_alternates(&new)?;
-        let world = &world.standing_in(&new);
-        let mut repo = Repo::open(world, ObjectWrites::Durable)?;
+        let inside = &world.standing_in(&new);
+        let repo = Repo::open(inside, ObjectWrites::Durable)?;
         let tree = repo.tree_of(Some(commit))?;
-        let store = (with.store)(world, &repo, tree);
-        if clone_large_files::are_wanted(world, &repo, tree, &store)? {
+        let store = (with.store)(inside, &repo, tree);
+        if clone_large_files::are_wanted(inside, &repo, tree, &store)? {
             super::new_clone::append_config(
                 &new.join(".git/config"),
                 &clone_large_files::config(&store),
             )?;
-            repo = Repo::open(world, ObjectWrites::Durable)?;
-            self.bring_large_files(&repo, commit)?;
         }
-        let mut first = git(&repo, world);
-        first.args(["checkout", "-q", "--force", "--detach", &commit.to_string()]);
-        first.run_checked("check out merged work")?;
-        atomic::rename(&new, &self.place.tree())?;
-        let inside = world.standing_in(&self.place.tree());
-        self.repo = Some(Repo::open(&inside, ObjectWrites::Durable)?);
-        Ok(())
+        atomic::make_directory(&self.place.tree())?;
+        atomic::rename(&new, &self.place.own())
+    }
+
+    /// Starts a git command of ours in the tree: whatever `.git` in it is.
+    fn git(&self, repo: &Repo, world: &World) -> Git {
+        let tree = self.place.tree();
+        let mut git = repo.git(&world.standing_in(&tree));
+        git.current_dir(&tree);
+        git.config("core.hooksPath", "/dev/null").config("submodule.recurse", "false");
+        git.config("advice.detachedHead", "false");
+        git.arg("--git-dir").arg(self.place.own().join(".git"));
+        git.arg("--work-tree").arg(&tree);
+        git
+    }
+
+    /// Writes the `.git` that tests see: at the commit, with the same index.
+    fn write_git_of_tests(&self, repo: &Repo, commit: Oid) -> Result<()> {
+        let (own, of_tests) = (self.place.own().join(".git"), self.place.tree().join(".git"));
+        remove_anything(&of_tests)?;
+        for folder in ["objects/info", "refs/heads", "info", "colony"] {
+            atomic::make_directory(&of_tests.join(folder))?;
+        }
+        for file in COPIED {
+            let cannot = |e| Error::io(format!("cannot copy '{file}' for tests"), e);
+            if let Some(bytes) = plain_file::find_own(own.join(file)).map_err(cannot)? {
+                atomic::write_plainly(&of_tests.join(file), &bytes)?;
+            }
+        }
+        let index = std::fs::copy(repo.index_path(), of_tests.join("index"));
+        index.map_err(|e| Error::io("cannot copy the index for tests", e))?;
+        atomic::write_plainly(&of_tests.join("HEAD"), format!("{commit}\n").as_bytes())
+    }
+
+    /// Counts the untracked files that are there now as ignored ones: set-up commands have made them.
+    pub fn keep_untracked(&self, world: &World) -> Result<()> {
+        let Some(repo) = &self.repo else {
+            return Ok(());
+        };
+        let mut list = self.git(repo, world);
+        list.args(["ls-files", "-o", "--exclude-standard", "--directory", "-z"]);
+        let listed = list.run_checked("list files of the set-up")?;
+        let exclude = self.place.own().join(".git/info/exclude");
+        let mut lines = plain_file::read(&exclude).unwrap_or_default();
+        for path in listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+            lines.extend_from_slice(b"\n/");
+            for byte in path {
+                if b"\\*?[]! ".contains(byte) {
+                    lines.push(b'\\');
+                }
+                lines.push(*byte);
+            }
+        }
+        lines.push(b'\n');
+        atomic::write_plainly(&exclude, &lines)
     }
 
     /// Has the tree borrow the objects of its checkout and of the hub.
-    fn write_alternates(&self, tree: &Path) -> Result<()> {
+    fn write_alternates(&self, own: &Path) -> Result<()> {
         let folders = [self.checkout.common_dir().join("objects"), self.hub.join("objects")];
         let mut lines = Vec::new();
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
             lines.extend_from_slice(folder.as_os_str().as_encoded_bytes());
             lines.push(b'\n');
         }
-        atomic::write_plainly(&tree.join(".git/objects/info/alternates"), &lines)
+        atomic::write_plainly(&own.join(".git/objects/info/alternates"), &lines)
     }
 
     /// Links the large files of a commit from the hub and the checkout, and refuses one that neither has.
@@ -345,38 +413,34 @@ impl<'a> TryTree<'a> {
 
     /// Deletes what a test left beside ignored files, and puts tracked files back; returns what it was.
     pub fn tidy(&mut self, world: &World) -> Result<Dirt> {
-        let Some(repo) = &self.repo else {
+        let Some(repo) = self.repo.as_ref().filter(|_| is_folder(&self.place.tree())) else {
             return Ok(Dirt::default());
         };
-        let world = &world.standing_in(&self.place.tree());
-        let mut status = git(repo, world);
+        let mut status = self.git(repo, world);
         status.args(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"]);
-        let Ok(listed) = status.run_checked("look at what a test has left") else {
-            // The next step makes the tree again.
-            self.repo = None;
-            return Ok(Dirt::default());
-        };
+        let listed = status.run_checked("look at what a test has left")?;
         let entries = listed.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..));
         let paths: Vec<String> =
             entries.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        if paths.is_empty() {
-            self.at = repo.head().ok().and_then(|head| head.commit());
-            return Ok(Dirt::default());
+        if !paths.is_empty() {
+            let mut back = self.git(repo, world);
+            back.args(["checkout", "-q", "--force", "--detach", "HEAD"]).run()?;
+            // Ignored files stay.
+            self.git(repo, world).args(["clean", "-ffdq"]).run()?;
         }
-        git(repo, world).args(["checkout", "-q", "--force", "--detach", "HEAD"]).run()?;
-        // Ignored files stay.
-        git(repo, world).args(["clean", "-ffdq"]).run()?;
         let first = paths.iter().take(MAX_NAMED).cloned().collect();
         Ok(Dirt { count: paths.len(), first })
     }
 }
 
-/// Starts a git command that runs no hooks and leaves submodules alone.
-fn git(repo: &Repo, world: &World) -> Git {
-    let mut git = repo.git(world);
-    git.config("core.hooksPath", "/dev/null").config("submodule.recurse", "false");
-    git.config("advice.detachedHead", "false");
-    git
+/// Returns `true` for a folder itself, not for a link to one.
+fn is_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Removes a file, a link or a folder with everything in it.
+fn remove_anything(path: &Path) -> Result<()> {
+    if is_folder(path) { atomic::remove_folder(path) } else { atomic::remove_file(path) }
 }
 
 fn incomplete(why: &str) -> Error {

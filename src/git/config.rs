@@ -54,6 +54,18 @@ impl Repo {
         values.iter().map(ToString::to_string).collect()
     }
 
+    /// Reads every value of a key in the file that counts, in their order: `git config --add` gives it several.
+    pub fn config_values_in_effect(&self, world: &World, key: &str) -> Vec<String> {
+        let counts = self.config_with_origin(world, key).and_then(|found| found.path);
+        let mut values = Vec::new();
+        for found in self.config_of_all(world, key) {
+            if found.path == counts {
+                values.push(found.value);
+            }
+        }
+        values
+    }
+
     /// Reads a boolean configuration value; a malformed one counts as unset.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.inner.config_snapshot().boolean(key)
@@ -99,22 +111,31 @@ impl Repo {
         key: &str,
         counts: impl Fn(ConfigLevel) -> bool,
     ) -> Option<ConfigValue> {
-        let key = Key::parse(key)?;
+        self.config_of_all(world, key).into_iter().rfind(|value| counts(value.level))
+    }
+
+    /// Lists every value of a key, the weakest first.
+    fn config_of_all(&self, world: &World, key: &str) -> Vec<ConfigValue> {
+        let Some(key) = Key::parse(key) else {
+            return Vec::new();
+        };
         let snapshot = self.inner.config_snapshot();
-        let sections = snapshot.plumbing().sections_by_name(key.section);
-        let values = sections.into_iter().flatten().filter_map(|section| {
+        let mut all = Vec::new();
+        for section in snapshot.plumbing().sections_by_name(key.section).into_iter().flatten() {
             let own = section.header().subsection_name().map(ToString::to_string);
             if own.as_deref() != key.subsection {
-                return None;
+                continue;
             }
-            let value = section.value(key.name)?.to_string();
             let meta = section.meta();
-            // A relative path starts at the command's directory; `./` is redundant.
-            let path = meta.path.as_ref().map(|path| world.absolute(path).components().collect());
-            let level = level_of(meta.source);
-            Some(ConfigValue { value, level, path })
-        });
-        values.filter(|value| counts(value.level)).last()
+            for value in section.values(key.name) {
+                // A relative path starts at the command's directory; `./` is redundant.
+                let whole = |path| world.absolute(path).components().collect();
+                let path = meta.path.as_deref().map(whole);
+                let level = level_of(meta.source);
+                all.push(ConfigValue { value: value.to_string(), level, path });
+            }
+        }
+        all
     }
 }
 

@@ -33,7 +33,10 @@ impl Answer for NewAgent {
 
     fn narration(&self) -> Vec<String> {
         let advice = setup_commands::advice(&self.commands, &self.agent);
-        [vec![self.message()], advice].concat()
+        let started = self.started.iter().map(|started| {
+            format!("started as process {}; its output: {}", started.pid, started.log.display())
+        });
+        [vec![self.message()], started.collect(), advice].concat()
     }
 
     fn outcome(&self) -> Outcome {

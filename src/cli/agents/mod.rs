@@ -4,7 +4,9 @@ pub(in crate::cli) mod answers;
 mod marks;
 mod run;
 mod show;
+mod stop;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::clones::new_clone::clone_large_files::LargeFiles;
@@ -13,11 +15,16 @@ use crate::design::allowed_paths::path_check::{self, Changes, CheckReport};
 use crate::flow::agents::agent_places::{AgentsReport, PathReport};
 use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::flow::agents::agent_restore::RestoredAgent;
-use crate::flow::agents::{self, NewAgent, Request, agent_places, agent_removal, agent_restore};
+use crate::flow::agents::{
+    self, NewAgent, Request, agent_places, agent_removal, agent_restore, agent_start,
+};
 use crate::flow::reports::completion::Names;
 use crate::flow::{clones, fleet};
+use crate::git::process::foreground::{self, Foreground};
+use crate::git::process::pager::PagerStreams;
+use crate::store::Session;
 use crate::store::operation::last_act;
-use crate::ui::answer::Outcome;
+use crate::ui::answer::{Form, Outcome};
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::cone::ConeArgs;
@@ -53,6 +60,10 @@ enum Action {
     /// ended. Without names it runs in all clones of this checkout. Clones in which a program works are left out and
     /// named. The exit code is 1 if the command failed in one.
     Run(run::Args),
+    /// End the programs of agents that 'agents new -x' has started in the background
+    ///
+    /// Each gets SIGTERM with its process group, and SIGKILL after ten seconds. The clones stay as they are.
+    Stop(stop::Args),
     /// Say that your work is done, in the clone of the agent
     ///
     /// 'git colony' shows it until the agent commits again.
@@ -175,6 +186,13 @@ struct New {
     /// Its task, which 'agents show' tells
     #[arg(short, long, value_name = "TASK")]
     message: Option<String>,
+    /// Start this program in the clone, a line for the shell: it has the terminal if there is one agent and a terminal, else
+    /// it runs in the background. Its environment has the task and the name of the agent
+    #[arg(short = 'x', long = "start", value_name = "COMMAND")]
+    start: Option<String>,
+    /// Start it in the background in any case
+    #[arg(long, requires = "start")]
+    detach: bool,
     /// Copy the uncommitted changes of this working tree into the clone
     #[arg(long, conflicts_with_all = ["from", "sparse"])]
     with_changes: bool,
@@ -204,6 +222,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             path_declaration(),
             show::declaration(),
             run::declaration(),
+            stop::declaration(),
             marks::done_declaration(),
             marks::hold_declaration(),
             remove_declaration(),
@@ -293,6 +312,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Action::New(new)) => make(face, new),
         Some(Action::Show(args)) => show::run(face, &args),
         Some(Action::Run(args)) => run::run(face, args),
+        Some(Action::Stop(args)) => stop::run(face, &args),
         Some(Action::Done(args)) => marks::done(face, &args),
         Some(Action::Hold(args)) => marks::hold(face, &args),
         Some(Action::Remove(remove)) => take_away(face, &remove),
@@ -345,14 +365,24 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
     };
     let of = |name: &str| Request { name: name.to_owned(), ..first.clone() };
     let names = [vec![first.name.clone()], new.more].concat();
+    if new.start.is_some() {
+        agent_start::refuse_agent(&session)?;
+    }
+    let in_terminal = names.len() == 1 && !new.detach && has_terminal(face);
     if names.len() > 1 {
         // A name that cannot be taken is refused before the first clone is made.
         names.iter().try_for_each(|name| agents::check(&session, &of(name)))?;
     }
     let mut made: Vec<String> = Vec::new();
     let mut make = |face: &mut Face<'_>, name: &str| {
-        let report = agents::create(&session, &of(name))?;
+        let mut report = agents::create(&session, &of(name))?;
         made.push(name.to_owned());
+        let path = report.path.to_string_lossy().into_owned();
+        let variables = agent_start::variables(name, first.task.as_deref(), &path);
+        if let Some(line) = new.start.as_deref().filter(|_| !(new.dry_run || in_terminal)) {
+            report.started =
+                Some(agent_start::start(&session.world, &report.path, line, &variables)?);
+        }
         face.answer(&report)
     };
     let outcome = match names.as_slice() {
@@ -364,7 +394,42 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
         let way_back = format!("git colony agents remove {made}");
         last_act::note(&session, format!("agents new {made}"), way_back);
     }
-    outcome
+    let told = outcome?;
+    match new.start.filter(|_| in_terminal && !new.dry_run) {
+        Some(line) => run_here(face, &session, &first, line),
+        None => Ok(told),
+    }
+}
+
+/// Returns `true` if a program that is started has a terminal: its output and the keys.
+fn has_terminal(face: &Face<'_>) -> bool {
+    let has_output = face.env.terminal.streams.is_some() && face.form == Form::Text;
+    has_output && crate::env::keyboard().is_some()
+}
+
+/// Runs the program of a new agent in the terminal, to its end.
+fn run_here(
+    face: &mut Face<'_>,
+    session: &Session,
+    agent: &Request,
+    line: String,
+) -> Result<Outcome, Stop> {
+    let place = agent_places::place(&session.world, Some(session), &agent.name)?;
+    let path = place.path.to_string_lossy();
+    let variables = agent_start::variables(&agent.name, agent.task.as_deref(), &path);
+    face.env.stdout.flush().ok();
+    let Some(streams) = &face.env.terminal.streams else {
+        return Ok(Outcome::Yes);
+    };
+    let terminal = PagerStreams { stdout: &streams.stdout, stderr: &streams.stderr };
+    let program = Foreground {
+        program: std::path::Path::new("sh"),
+        args: &["-c".into(), "--".into(), line.into()],
+        directory: &place.path,
+        variables: &variables,
+    };
+    let status = foreground::run(&session.world, &program, &terminal)?;
+    Ok(if status.success() { Outcome::Yes } else { Outcome::No })
 }
 
 fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {

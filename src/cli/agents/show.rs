@@ -108,6 +108,18 @@ impl ShownAgent {
             format!("{what} {}{text}", age(&mark.at, now))
         };
         let mut lines: Vec<String> = done.into_iter().chain(held).map(line).collect();
+        if let Some(tested) = &row.tested {
+            let when = age(&tested.at, now);
+            let on = &tested.branch;
+            lines.push(match (&tested.command, tested.exit_code) {
+                (Some(command), Some(code)) => {
+                    format!("left out of '{on}' {when}: exit code {code}: {command}")
+                }
+                (Some(command), None) => format!("left out of '{on}' {when}: ended: {command}"),
+                (None, _) => format!("left out of '{on}' {when}: it conflicted"),
+            });
+            lines.extend(tested.log.iter().map(|log| format!("its output: {}", log.display())));
+        }
         let contains = row.contains_held.as_ref();
         lines.extend(contains.map(|other| format!("held back: it contains work of {other}")));
         lines

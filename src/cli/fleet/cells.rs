@@ -115,7 +115,7 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
             if row.reverted.is_some() {
                 return Span::new(Role::Warning, format!("reverted{goal}"));
             }
-            if let Some(tested) = &row.tested {
+            if let Some(tested) = row.tested.as_ref().filter(|tested| tested.holds) {
                 let at = time::parse_rfc3339(&tested.at);
                 let age = at.map(|at| time::short_age(&at, now)).unwrap_or_default();
                 let what = if tested.conflicted { "conflicted" } else { "tests failed" };

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::git::identity::Identity;
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 
@@ -330,4 +331,16 @@ fn label_of(name: &str) -> &str {
 /// Returns `true` if a commit is another one or an ancestor of it.
 pub(in crate::design) fn is_in(repo: &Repo, commit: Oid, tip: Oid) -> Result<bool> {
     Ok(repo.commits_between(commit, &[tip], 1)?.is_empty())
+}
+
+/// Returns the agent that a commit names as its author.
+pub fn author_agent(repo: &Repo, commit: Oid) -> Result<Option<String>> {
+    let author = repo.read_past(commit)?.author;
+    let named = Identity::parse(&format!("{} <{}>", author.name, author.email));
+    Ok(named.and_then(|author| author.agent().map(str::to_owned)))
+}
+
+/// Returns `true` if a commit names another agent than this one as its author.
+pub fn is_of_another(repo: &Repo, commit: Oid, agent: &str) -> Result<bool> {
+    Ok(author_agent(repo, commit)?.is_some_and(|author| author != agent))
 }

@@ -87,6 +87,11 @@ impl Train {
         Ok(Train { goal, squash })
     }
 
+    /// Finds the branch for a train that is only tested.
+    pub fn look(session: &Session, into: Option<&str>) -> Result<Train> {
+        Ok(Train { goal: Goal::find(session, into, None)?, squash: false })
+    }
+
     /// Returns the branch.
     pub fn branch(&self) -> &RefName {
         &self.goal.branch

@@ -25,6 +25,7 @@ use crate::store::{Session, lease};
 use crate::flow::residency;
 
 use super::agent_places::find;
+use super::agent_start;
 use super::kept_clones::{self, FailingFilter, Keeping, KeptFolder, LeftBehind, last_state};
 use super::removed_operations::{self, KeptLog};
 use super::session_at;
@@ -200,7 +201,11 @@ fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
         return Err(Error::new(Code::CloneInUse, message).unchanged().hint(hint));
     }
     let agent = clone.member.agent.as_deref();
-    agent.map_or(Ok(()), |agent| lease::refuse_busy(world, &clone.git_dir(), agent))
+    let Some(agent) = agent else {
+        return Ok(());
+    };
+    agent_start::refuse_running(&clone.path, agent)?;
+    lease::refuse_busy(world, &clone.git_dir(), agent)
 }
 
 /// Refuses a clone with other worktrees, which a rename would cut off from it.

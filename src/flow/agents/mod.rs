@@ -7,6 +7,7 @@ pub mod agent_restore;
 pub mod agent_return;
 pub mod agent_run;
 pub mod agent_show;
+pub mod agent_start;
 pub mod agent_state;
 mod cone_of_files;
 pub mod kept_clones;
@@ -89,6 +90,9 @@ pub struct NewAgent {
     pub setup: Vec<String>,
     /// The setup commands, in order.
     pub commands: Vec<SetupCommand>,
+    /// Its program, if one was started in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<agent_start::Started>,
     /// True if nothing was made because of a dry run.
     pub dry_run: bool,
 }
@@ -145,6 +149,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         sparse,
         setup,
         commands,
+        started: None,
         dry_run: false,
     })
 }
@@ -216,6 +221,7 @@ impl Plan {
             sparse: self.sparse,
             setup: Vec::new(),
             commands,
+            started: None,
             dry_run: true,
         })
     }

@@ -119,7 +119,7 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         Some(Later { command, paths })
     });
     let conflict = conflict.map(|it| Later { command: it.command, paths: it.paths });
-    let command = landing(desk, &batch).unwrap_or(first.command);
+    let (command, batch) = landing(desk, &batch).unwrap_or((first.command, batch));
     Some(Next {
         command,
         clean: batch.into_iter().filter_map(Row::merged_as).collect(),
@@ -194,14 +194,14 @@ fn batch<'r>(
     (batch, meet)
 }
 
-/// Returns the command that tests and merges those of a batch that are done, all at once.
-fn landing(desk: &DeskView<'_>, batch: &[&Row]) -> Option<String> {
+/// Returns the command that tests and merges those of a batch that are done, all at once, and those.
+fn landing<'r>(desk: &DeskView<'_>, batch: &[&'r Row]) -> Option<(String, Vec<&'r Row>)> {
     let is_here = |row: &&&Row| row.into.as_ref().is_some_and(|into| into.branch == desk.branch);
     let is_ready = |row: &&&Row| row.done.is_some() && row.unsaved == Some(0);
-    let mut ready = batch.iter().filter(is_here).filter(is_ready);
-    let first = ready.next().filter(|_| desk.has_tests && desk.agent.is_none())?;
+    let ready: Vec<&Row> = batch.iter().filter(is_here).filter(is_ready).copied().collect();
+    let first = ready.first().filter(|_| desk.has_tests && desk.agent.is_none())?;
     let keeping = desk.keeping_first(first, first.into.as_ref()?);
-    Some(format!("{keeping}git colony land"))
+    Some((format!("{keeping}git colony land"), ready))
 }
 
 fn clean(desk: &DeskView<'_>, row: &Row) -> Option<Next> {

@@ -8,6 +8,7 @@ use crate::clones::test_results::TestResults;
 use crate::clones::try_tree::TryPlace;
 use crate::design::fork::claims::Claims;
 use crate::design::fork::forks::Fork;
+use crate::design::fork::shared_work;
 use crate::flow::agents::agent_marks;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
@@ -76,6 +77,9 @@ fn mark_tested(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Result<()
                 holds: target.is_some_and(|base| verdict.still_holds(fork.head_sha, base)),
                 branch: verdict.branch,
                 at: verdict.at,
+                command: verdict.command,
+                exit_code: verdict.exit_code,
+                log: verdict.log,
             });
         }
     }
@@ -119,8 +123,12 @@ fn held_commits(
         tips.extend(fork.map(|fork| fork.head_sha).zip(name_of(row)));
     }
     for (tip, name) in tips.into_iter().filter(|(tip, _)| repo.object_size(*tip).is_some()) {
-        let ahead = repo.commits_between(tip, &hidden, MAX_COMMITS)?.into_iter();
-        commits.extend(ahead.map(|commit| (commit, name.clone())));
+        for commit in repo.commits_between(tip, &hidden, MAX_COMMITS)? {
+            // Work of others that it has merged is not held back with it.
+            if !shared_work::is_of_another(repo, commit, name)? {
+                commits.insert(commit, name.clone());
+            }
+        }
     }
     Ok(commits)
 }

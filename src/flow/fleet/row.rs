@@ -119,7 +119,7 @@ pub struct Row {
     pub reverted: Option<RevertedWork>,
     /// Whether it has no commits since that revert: merging it is not suggested.
     #[serde(skip)]
-    pub(super) is_as_reverted: bool,
+    pub(in crate::flow) is_as_reverted: bool,
     /// The paths outside the agent's allowed paths, for which the merge would be refused.
     pub outside_scope: Vec<RepoPath>,
     /// The branch that the agent has checked out, if it is protected: its commits are refused.
@@ -165,6 +165,15 @@ pub struct Tested {
     pub holds: bool,
     /// When, RFC 3339 UTC.
     pub at: String,
+    /// The command that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its exit code; null if a signal ended it, or it took too long.
+    pub exit_code: Option<i32>,
+    /// The file with the end of its output.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
 }
 
 impl Row {
@@ -203,7 +212,9 @@ impl Row {
         let (agent, fork) = (self.agent.as_deref(), self.fork.as_deref());
         let label = typed.strip_prefix("fork/").unwrap_or(typed);
         let is_fork = |fork: &str| fork == typed || fork.strip_prefix("fork/") == Some(label);
-        agent == Some(typed) || (agent.is_none() && fork.is_some_and(is_fork))
+        agent == Some(typed)
+            || fork.is_some_and(|fork| fork == typed && fork.starts_with("fork/"))
+            || (agent.is_none() && fork.is_some_and(is_fork))
     }
 
     /// Returns the name to merge it by.

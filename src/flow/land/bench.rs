@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::clones::test_results::{TestResult, TestResults, key_of};
 use crate::clones::try_tree::{Dirt, Furnishing, TryTree};
+use crate::design::fork::shared_work;
 use crate::design::merge::train::{Coupling, Train};
 use crate::git::Oid;
 use crate::git::process::shell_command::Ending;
@@ -22,6 +23,9 @@ const MAX_LOG: usize = 256 << 10;
 /// The end of it that a report has: lines and bytes.
 const MAX_TAIL: (usize, usize) = (20, 4 << 10);
 
+/// The letters of a command that a line of progress has.
+const MAX_COMMAND: usize = 40;
+
 /// The most commits of a member that are compared with those of one that was left out.
 const MAX_COMMITS: usize = 20_000;
 
@@ -32,6 +36,8 @@ pub(super) struct Tester<'a> {
     pub(super) tests: &'a Tests,
     /// Prepares a tree that was made again.
     pub(super) prepare: &'a dyn Fn(&std::path::Path) -> Result<()>,
+    /// The agent that acts; empty for a person.
+    pub(super) whose: String,
     /// The texts of the commands that prepare it.
     pub(super) set_up: Vec<String>,
 }
@@ -130,8 +136,11 @@ impl Bench<'_> {
                 own.extend(commits);
             }
             let theirs = repo.commits_between(left.tip, &hidden, MAX_COMMITS)?;
-            if theirs.iter().any(|commit| own.contains(commit)) {
-                return Ok(Some(left.name.clone()));
+            for commit in theirs.iter().filter(|commit| own.contains(commit)) {
+                // It may have merged work of others, which is not at fault.
+                if !shared_work::is_of_another(repo, *commit, &left.name)? {
+                    return Ok(Some(left.name.clone()));
+                }
             }
         }
         Ok(None)
@@ -173,6 +182,7 @@ impl Bench<'_> {
         let fresh = tester.tree.step(world, commit, &tester.furnishing)?;
         if fresh {
             (tester.prepare)(&tester.tree.path())?;
+            tester.tree.keep_untracked(world)?;
         }
         let began = Instant::now();
         let mut result = TestResult {
@@ -187,7 +197,9 @@ impl Bench<'_> {
             log: None,
         };
         for command in &tester.tests.commands {
-            (world.narrate)(&format!("{label}: {command}"));
+            if tester.tests.commands.len() > 1 {
+                (world.narrate)(&format!("{label}: {}", shortened(command)));
+            }
             let mut output = Vec::new();
             let mut keep = |bytes: &[u8]| {
                 output.extend_from_slice(bytes);
@@ -252,7 +264,8 @@ impl Proof for Bench<'_> {
             .filter_map(|member| self.chosen.members.get(*member))
             .map(|candidate| candidate.name.clone())
             .collect();
-        let named = self.tester.as_ref().map(|it| key_of(tree, &it.tests.commands, &it.set_up));
+        let named =
+            self.tester.as_ref().map(|it| key_of(tree, &it.tests.commands, &it.set_up, &it.whose));
         let key = named.unwrap_or_default();
         let mut cached = None;
         if run == Run::Once {
@@ -304,7 +317,7 @@ impl Bench<'_> {
                 .hint("git colony try --max-runs N   # goes on from there"));
         }
         let (session, results) = (self.session, self.results);
-        let label = label_of(self.ran() + 1, names);
+        let label = label_of(self.ran() + 1, names, run);
         let mut result = self.run(commit, &label)?;
         result.confirmed = run == Run::Again && !result.passed;
         results.put(key, &result)?;
@@ -320,14 +333,20 @@ impl Bench<'_> {
 }
 
 /// Describes a run: its number, and its members.
-fn label_of(number: usize, names: &[String]) -> String {
-    match names {
-        [] => format!("run {number}, the branch alone"),
-        [one] => format!("run {number}, with {one}"),
-        [first, rest @ ..] => {
-            format!("run {number}, with {first} and {}", text::count(rest.len(), "other"))
-        }
-    }
+fn label_of(number: usize, names: &[String], run: Run) -> String {
+    let again = if run == Run::Again { ", once more" } else { "" };
+    let whom = match names {
+        [] => "the branch alone".to_owned(),
+        [one] => format!("with {one}"),
+        [first, rest @ ..] => format!("with {first} and {}", text::count(rest.len(), "other")),
+    };
+    format!("run {number}, {whom}{again}")
+}
+
+/// Returns the beginning of a command.
+fn shortened(command: &str) -> String {
+    let start: String = command.chars().take(MAX_COMMAND).collect();
+    if start.len() < command.len() { format!("{start}...") } else { start }
 }
 
 /// Returns the last lines of an output.

@@ -76,8 +76,17 @@ impl Choice<'_> {
         let is_other = |row: &&Row| own.is_none() || row.agent.as_deref() != own;
         let is_ready = |row: &&Row| takes_all || (row.done.is_some() && row.unsaved == Some(0));
         let open = report.agents.iter().filter(is_other).filter(has_more).filter(is_into);
+        let is_dirty =
+            |row: &&Row| row.done.is_some() && row.unsaved.is_some_and(|count| count > 0);
+        if !takes_all {
+            for row in open.clone().filter(is_dirty) {
+                let candidate = Candidate::of_row(session, row)?;
+                let left = candidate.map(|candidate| LeftOut::of(&candidate, Why::Uncommitted));
+                chosen.left_out.extend(left.filter(|left| !self.is_excepted(&left.name)));
+            }
+        }
         // Reverted work lands again when it is named, or has a later commit.
-        let may_land = |row: &&Row| refusal(row).is_none() && row.reverted.is_none();
+        let may_land = |row: &&Row| refusal(row).is_none() && !row.is_as_reverted;
         for row in open.filter(is_ready).filter(may_land) {
             let Some(candidate) = Candidate::of_row(session, row)? else {
                 continue;
@@ -86,16 +95,41 @@ impl Choice<'_> {
                 chosen.members.push(candidate);
             }
         }
+        chosen.members.retain(|candidate| !self.is_excepted(&candidate.name));
         if chosen.members.is_empty() {
             let (message, hint) = if takes_all {
                 (format!("no agent has committed work for '{branch}'"), "git colony")
             } else {
-                let message = format!("no agent is done with committed work for '{branch}'");
-                (message, "git colony land --all -n   # lists all that has commits")
+                let message = format!("no agent is done with new committed work for '{branch}'");
+                (message, "git colony   # shows all, and why; 'land NAME' takes one in any case")
             };
             return Err(Error::new(Code::NothingToLand, message).unchanged().hint(hint));
         }
         Ok(())
+    }
+
+    /// Finds the held work of which a commit or branch that has no row has commits.
+    fn held_in(
+        &self,
+        candidate: &Candidate,
+        report: &FleetReport,
+    ) -> Result<Option<(Why, Option<String>)>> {
+        let repo = &self.session.repo;
+        for row in &report.agents {
+            let Some(held) = row.held.as_ref().filter(|held| repo.object_size(held.sha).is_some())
+            else {
+                continue;
+            };
+            let tip = candidate.member.commit();
+            if repo.commits_between(held.sha, &[tip], 1)?.is_empty() {
+                return Ok(Some((Why::Contains, row.agent.clone().or_else(|| row.fork.clone()))));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_excepted(&self, name: &str) -> bool {
+        self.request.except.iter().any(|typed| typed == name || *typed == format!("fork/{name}"))
     }
 
     /// Returns `true` if the same work has failed on the same branch.
@@ -120,7 +154,8 @@ impl Choice<'_> {
             if chosen.members.iter().any(|other| other.name == candidate.name) {
                 continue;
             }
-            match row.and_then(refusal) {
+            let of_held = || self.held_in(&candidate, report);
+            match row.map_or_else(of_held, |row| Ok(refusal(row)))? {
                 Some((why, with)) => {
                     let with = with.into_iter().collect();
                     chosen.left_out.push(LeftOut { with, ..LeftOut::of(&candidate, why) });

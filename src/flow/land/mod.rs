@@ -18,17 +18,18 @@ use crate::clones::try_tree::{Dirt, Furnishing, TryPlace, TryTree};
 use crate::design::merge::train::{Arrival, Train};
 use crate::flow::clones::{checkout_settings, inherited_files, large_file_store, setup_commands};
 use crate::flow::shared;
-use crate::git::Oid;
 use crate::git::refs::lost_race::is_lost_race;
+use crate::git::{Oid, RefName};
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::lease::acting_agent;
 use crate::store::settings::approved_commands::Approvals;
 use crate::store::state::event_log::announce;
 
 use bench::{Bench, Tester};
 use members::{Choice, Chosen};
-pub use report::{LandOutcome, LandReport, LeftOut, RunReport, TryOutcome, TryReport, Why};
+pub use report::{Breaks, LandOutcome, LandReport, LeftOut, RunReport, TryOutcome, TryReport, Why};
 use search::Found;
 use test_commands::Tests;
 
@@ -42,6 +43,8 @@ pub struct Request {
     pub command: &'static str,
     /// Whose work.
     pub who: Who,
+    /// Agents or forks that are not taken, where none are named.
+    pub except: Vec<String>,
     /// The branch; `None` is the current one.
     pub into: Option<String>,
     /// One ordinary commit for each member instead of a merge.
@@ -97,8 +100,10 @@ struct Station<'a> {
 pub fn land(session: &Session, request: &Request) -> Result<LandReport> {
     let station = Station::of(session, request)?;
     let mut attempt = 1;
+    // Who switches to another branch meanwhile does not mean that one.
+    let branch = Train::find(session, request.into.as_deref(), request.squash)?.branch().clone();
     loop {
-        match station.land_once() {
+        match station.land_once(&branch) {
             Err(error) if error.code() == Code::RefMoved && is_lost_race(&error) => {
                 if attempt >= MAX_ATTEMPTS {
                     return Err(error);
@@ -129,7 +134,7 @@ pub fn look(session: &Session) {
 /// Tests the merged work, and moves nothing.
 pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     let station = Station::of(session, request)?;
-    let train = Train::find(session, request.into.as_deref(), request.squash)?;
+    let train = Train::look(session, request.into.as_deref())?;
     let chosen = station.choose(&train)?;
     let tests = Tests::find(session, request, train.tip(), &station.approvals)?;
     let inherited = checkout_settings::of(session);
@@ -163,14 +168,24 @@ impl<'a> Station<'a> {
         })
     }
 
-    fn land_once(&self) -> Result<LandReport> {
+    fn land_once(&self, branch: &RefName) -> Result<LandReport> {
         let (session, request) = (self.session, self.request);
-        let train = Train::find(session, request.into.as_deref(), request.squash)?;
+        let is_branch = branch.as_bytes().starts_with(b"refs/heads/");
+        let train =
+            Train::find(session, is_branch.then(|| branch.short()).as_deref(), request.squash)?;
+        if train.branch() != branch {
+            let message = format!("'{}' is checked out now", train.branch().short());
+            return Err(Error::new(Code::RefMoved, message).unchanged());
+        }
         let chosen = self.choose(&train)?;
         let tests = match request.tests {
             WhichTests::None => None,
             WhichTests::Configured | WhichTests::Command(_) => {
-                Some(Tests::find(session, request, train.tip(), &self.approvals)?)
+                match Tests::find(session, request, train.tip(), &self.approvals) {
+                    // Nothing is tested then.
+                    Err(error) if session.is_dry() && error.code() == Code::NoTests => None,
+                    found => Some(found?),
+                }
             }
         };
         let inherited = checkout_settings::of(session);
@@ -204,7 +219,9 @@ impl<'a> Station<'a> {
         report.op = arrival.op;
         report.ignored_kept = arrival.ignored_kept;
         report.kept_late = arrival.kept_late;
-        self.tell(&bench, &report)?;
+        if let Err(error) = self.tell(&bench, &report) {
+            (session.world.narrate)(&format!("warning: {}", error.message()));
+        }
         Ok(report)
     }
 
@@ -249,7 +266,9 @@ impl<'a> Station<'a> {
         let head = session.repo.head()?.commit();
         let commands = setup_commands::of_commit(session, head, &self.approvals)?.into_iter();
         let set_up = commands.map(|command| command.command).collect();
-        Ok(Tester { tree, furnishing, tests, prepare, set_up })
+        let acting = acting_agent::of_session(session).map(|(agent, _)| agent);
+        let whose = acting.unwrap_or_default();
+        Ok(Tester { tree, furnishing, tests, prepare, whose, set_up })
     }
 
     /// Prepares a tree that was made again: the ignored files that clones get, as copies, and the set-up commands.
@@ -274,7 +293,10 @@ impl<'a> Station<'a> {
             let conflicted = left.why == Why::Conflicts;
             if conflicted || left.why == Why::Failed {
                 let (tip, branch) = (left.tip, report.branch.clone());
-                let verdict = Verdict { tip, branch, base, conflicted, at: at.clone() };
+                let (command, exit_code) = (left.command.clone(), left.exit_code);
+                let (at, log) = (at.clone(), left.log.clone());
+                let verdict =
+                    Verdict { tip, branch, base, conflicted, at, command, exit_code, log };
                 self.results.put_verdict(&left.name, Some(&verdict))?;
             }
             let value = json!({

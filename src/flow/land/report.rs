@@ -1,14 +1,16 @@
 //! What `land` and `try` answer.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::fork::shared_work;
 use crate::design::merge::UncommittedWork;
 use crate::git::Oid;
-use crate::model::RepoPath;
 use crate::model::id::OperationId;
+use crate::model::{RepoPath, Result};
 use crate::store::operation::LateFile;
 
 use super::Station;
@@ -16,6 +18,9 @@ use super::bench::Bench;
 use super::members::Candidate;
 use super::search::{Broken, Found};
 use super::test_commands::Tests;
+
+/// The most commits of a member whose authors are read.
+const MAX_BROUGHT: usize = 10_000;
 
 /// The outcome of a landing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,6 +49,8 @@ pub enum Why {
     Contains,
     /// A person holds it back.
     Held,
+    /// Its agent is done, and has uncommitted files.
+    Uncommitted,
     /// It changes paths outside the allowed paths of its agent.
     OutsideScope,
     /// Its history has no common ancestor with the branch.
@@ -67,6 +74,8 @@ pub struct Landed {
     pub tip: Oid,
     /// The commit that merges it; `None` in a dry run.
     pub commit: Option<Oid>,
+    /// Other agents whose commits come with it, which the branch did not have.
+    pub brings: Vec<String>,
 }
 
 /// Work that was left out.
@@ -148,6 +157,9 @@ pub struct LandReport {
     pub landed: Vec<Landed>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// How the tests fail on the branch by itself; then nothing was merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<Breaks>,
     /// What the branch had already.
     pub up_to_date: Vec<String>,
     /// The work with which a test failed once, and passed when it was repeated.
@@ -266,6 +278,35 @@ impl Bench<'_> {
         all.map(|candidate| candidate.name.clone()).collect()
     }
 
+    /// Describes how the tests fail with a set; its last one is the first with which they do.
+    fn breaks(&self, set: &[usize]) -> Breaks {
+        let tree = self.session.repo.tree_of(Some(self.commit_of(set))).ok();
+        let result = tree.and_then(|tree| self.known.get(&tree));
+        let mut names = self.names_of(set);
+        let last = names.pop();
+        Breaks {
+            names: last.into_iter().collect(),
+            with: names,
+            command: result.and_then(|result| result.command.clone()),
+            exit_code: result.and_then(|result| result.exit_code),
+            output_tail: result.map(|result| result.output_tail.clone()).unwrap_or_default(),
+            log: result.and_then(|result| result.log.clone()),
+        }
+    }
+
+    /// Lists the other agents whose commits come in with a member.
+    fn brings(&self, before: &[usize], candidate: &Candidate) -> Result<Vec<String>> {
+        let repo = &self.session.repo;
+        let hidden = [self.commit_of(before)];
+        let coming = repo.commits_between(candidate.member.commit(), &hidden, MAX_BROUGHT)?;
+        let mut agents = BTreeSet::new();
+        for commit in coming {
+            agents.extend(shared_work::author_agent(repo, commit)?);
+        }
+        agents.retain(|agent| Some(agent) != candidate.agent.as_ref());
+        Ok(agents.into_iter().collect())
+    }
+
     fn landed(&self, passing: &[usize]) -> Vec<Landed> {
         let is_dry = self.session.is_dry();
         let landed = passing.iter().enumerate().filter_map(|(at, member)| {
@@ -277,6 +318,7 @@ impl Bench<'_> {
                 fork: candidate.fork.clone(),
                 tip: candidate.member.commit(),
                 commit: commit.filter(|_| !is_dry),
+                brings: self.brings(passing.get(..at)?, candidate).unwrap_or_default(),
             })
         });
         landed.collect()
@@ -305,6 +347,7 @@ pub(super) fn of_land(
         base: bench.train.tip(),
         commit: None,
         left_out,
+        breaks: found.is_base_failing.then(|| bench.breaks(&[])),
         up_to_date: bench.names_of(&up_to_date),
         flaky: bench.names_of(&found.flaky),
         uncommitted: found
@@ -333,21 +376,7 @@ pub(super) fn of_try(
     let repo = &station.session.repo;
     let tree = repo.tree_of(Some(bench.commit_of(&broken.merged))).ok();
     let left_out = bench.all_left_out();
-    let breaks = broken.failing.as_ref().map(|set| {
-        let commit = bench.commit_of(set);
-        let tree = repo.tree_of(Some(commit)).ok();
-        let result = tree.and_then(|tree| bench.known.get(&tree));
-        let mut names = bench.names_of(set);
-        let last = names.pop();
-        Breaks {
-            names: last.into_iter().collect(),
-            with: names,
-            command: result.and_then(|result| result.command.clone()),
-            exit_code: result.and_then(|result| result.exit_code),
-            output_tail: result.map(|result| result.output_tail.clone()).unwrap_or_default(),
-            log: result.and_then(|result| result.log.clone()),
-        }
-    });
+    let breaks = broken.failing.as_ref().map(|set| bench.breaks(set));
     TryReport {
         outcome: match (&breaks, left_out.is_empty()) {
             (Some(_), _) => TryOutcome::Failed,

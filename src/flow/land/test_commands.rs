@@ -4,7 +4,7 @@
 //! itself, and the user has to approve their exact texts.
 
 use crate::git::Oid;
-use crate::model::text::{self, shell_word};
+use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::lease::acting_agent;
@@ -32,12 +32,18 @@ impl Tests {
         approvals: &Approvals,
     ) -> Result<Tests> {
         if let WhichTests::Command(command) = &request.tests {
+            if command.trim().is_empty() {
+                let message = "the command that tests is empty, and would pass";
+                return Err(Error::new(Code::Usage, message)
+                    .unchanged()
+                    .hint("git colony land --no-test   # merges without tests"));
+            }
             return Ok(Tests { commands: vec![command.clone()], from: "command" });
         }
         let tree = session.repo.tree_of(Some(base))?;
         let found = approved_commands::tests(&session.world, &session.repo, tree)?;
         if found.texts.is_empty() {
-            return Err(none());
+            return Err(none(request));
         }
         if found.named_by == NamedBy::User {
             return Ok(Tests { commands: found.texts, from: "user" });
@@ -84,10 +90,14 @@ fn approve(
     Ok(())
 }
 
-fn none() -> Error {
+fn none(request: &Request) -> Error {
+    let other = match request.command {
+        "try" => "-- COMMAND",
+        _ => "--test COMMAND, or --no-test",
+    };
     Error::new(Code::NoTests, "no command tests merged work here")
         .unchanged()
-        .hint("git config colony.test.run 'COMMAND'   # or --test COMMAND, or --no-test")
+        .hint(format!("git config colony.test.run 'COMMAND'   # or {other}"))
 }
 
 fn needed(request: &Request, waits: &[&String]) -> Error {
@@ -100,9 +110,14 @@ fn needed(request: &Request, waits: &[&String]) -> Error {
     let who = match &request.who {
         Who::Done => Vec::new(),
         Who::All => vec!["--all".to_owned()],
-        Who::Named(names) => names.iter().map(|name| shell_word(name)).collect(),
+        Who::Named(names) => names.iter().map(|name| typed_word(name)).collect(),
     };
-    let words = [vec![request.command.to_owned()], who, ids].concat();
+    let mut options: Vec<String> =
+        request.into.iter().map(|branch| format!("--into {}", typed_word(branch))).collect();
+    options.extend(request.squash.then(|| "--squash".to_owned()));
+    options.extend(request.fresh.then(|| "--fresh".to_owned()));
+    options.extend(request.except.iter().map(|name| format!("--except {}", typed_word(name))));
+    let words = [vec![request.command.to_owned()], who, options, ids].concat();
     let commands = text::count(waits.len(), "command");
     Error::new(
         Code::ApprovalNeeded,

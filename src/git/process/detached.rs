@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result, World};
@@ -15,6 +16,27 @@ const PRIORITY_STEPS: i32 = 15;
 /// Lets this process wait for others that want the processors. Where the system refuses that, it does not.
 pub fn give_way() {
     rustix::process::nice(PRIORITY_STEPS).ok();
+}
+
+/// Starts a line for the shell in a directory, with the environment of the caller and some variables, without its streams;
+/// the output goes to `log`. It leads a process group of its own. Returns its process.
+#[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
+pub fn start_shell(
+    world: &World,
+    line: &str,
+    directory: &Path,
+    variables: &[(&str, &str)],
+    log: File,
+) -> Result<u32> {
+    let cannot = |error| Error::io("cannot start a process in the background", error);
+    let mut command = Command::new("sh");
+    command.args(["-c", "--", line]).current_dir(directory);
+    command.env_clear().envs(world.variables.iter()).envs(variables.iter().copied());
+    command.stdin(Stdio::null()).stdout(log.try_clone().map_err(cannot)?).stderr(log);
+    let child = command.process_group(0).spawn().map_err(cannot)?;
+    // A server that ends, ends what it has started; this is not a part of it.
+    end::spare(child.id());
+    Ok(child.id())
 }
 
 /// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes

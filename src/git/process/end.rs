@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::model::interrupt::{Interrupt, unpoisoned};
 
@@ -57,6 +57,20 @@ fn end(interrupt: &Interrupt, children: &[u32], living: impl Fn() -> Vec<u32>) {
 /// Sends SIGTERM to processes.
 pub fn ask_to_end(pids: &[u32]) {
     signal_all(pids, Signal::TERM);
+}
+
+/// Sends SIGTERM to a process group.
+pub fn ask_group_to_end(group: u32) {
+    group_of(group).map(|group| kill_process_group(group, Signal::TERM).ok());
+}
+
+/// Sends SIGKILL to a process group.
+pub fn kill_group(group: u32) {
+    group_of(group).map(|group| kill_process_group(group, Signal::KILL).ok());
+}
+
+fn group_of(group: u32) -> Option<Pid> {
+    i32::try_from(group).ok().and_then(Pid::from_raw)
 }
 
 /// Sends SIGKILL to processes.

@@ -40,6 +40,7 @@ use streaming::Listener;
 use trace::Trace;
 
 pub(super) use end::descendants;
+pub use end::{ask_group_to_end, kill_group};
 pub use end::{ask_to_end, end_children, end_own_children, kill};
 pub use restart::restart;
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};

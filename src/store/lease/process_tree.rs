@@ -89,6 +89,7 @@ mod tests {
             Some(Process {
                 pid: row.0,
                 parent: row.1,
+                group: 0,
                 session: row.2,
                 terminal: Some(row.3).filter(|terminal| *terminal != NONE),
                 started: 1,

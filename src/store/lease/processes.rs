@@ -15,6 +15,8 @@ pub struct Process {
     pub pid: u32,
     /// The process that started or adopted it.
     pub parent: u32,
+    /// Its process group, by the pid of the process that leads it.
+    pub group: u32,
     /// Its session, by the pid of the process that started the session.
     pub session: u32,
     /// Its controlling terminal, by device number.
@@ -48,6 +50,7 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
     Some(Process {
         pid,
         parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         terminal: terminal_number(fields.get(4)?),
         started: fields.get(19)?.parse().ok()?,
@@ -184,16 +187,18 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     folders.collect()
 }
 
+/// Returns `true` if a process was started with this value of a variable.
+pub fn has_variable(pid: u32, name: &str, value: &str) -> bool {
+    let wanted = format!("{name}={value}").into_bytes();
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
+}
+
 /// Lists the processes that have a variable with this value in the environment that they were started with, without this
 /// one; those of other users are hidden. Costs a scan of all environments.
 pub fn with_variable(name: &str, value: &str) -> Vec<u32> {
-    let wanted = format!("{name}={value}").into_bytes();
     let own = std::process::id();
-    let has_it = |process: &Process| {
-        let environment =
-            std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
-    };
+    let has_it = |process: &Process| has_variable(process.pid, name, value);
     all()
         .filter(|process| process.pid != own && has_it(process))
         .map(|process| process.pid)

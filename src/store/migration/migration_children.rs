@@ -254,6 +254,7 @@ mod tests {
             process: Process {
                 pid: row.0,
                 parent: row.1,
+                group: 0,
                 session: 1,
                 terminal: None,
                 started: 1,

@@ -51,8 +51,13 @@ pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Com
 /// else those of the file as `tree` has it.
 pub fn tests(world: &World, repo: &Repo, tree: Oid) -> Result<Commands> {
     let flags = Flags::default();
-    let of_user = commands_of(&Layers::of_user(world, repo, &flags), TESTS)?;
+    let mut of_user = commands_of(&Layers::of_user(world, repo, &flags), TESTS)?;
     if !of_user.texts.is_empty() {
+        if world.text_variable("COLONY_TEST_RUN").is_none() {
+            // 'git config --add' gives the key several values.
+            let values = repo.config_values_in_effect(world, TESTS);
+            of_user.texts = values.iter().flat_map(|value| lines_of(value)).collect();
+        }
         return Ok(of_user);
     }
     commands_of(&Layers::of_tree(world, repo, &flags, repo, tree), TESTS)
@@ -61,9 +66,12 @@ pub fn tests(world: &World, repo: &Repo, tree: Oid) -> Result<Commands> {
 fn commands_of(layers: &Layers<'_>, key: &str) -> Result<Commands> {
     let found = layers.require(key)?;
     let named_by = if found.is_of_repository() { NamedBy::Repository } else { NamedBy::User };
-    let lines = found.value.lines().map(str::trim);
-    let texts = lines.filter(|line| !line.is_empty()).map(str::to_owned);
-    Ok(Commands { texts: texts.collect(), named_by })
+    Ok(Commands { texts: lines_of(&found.value), named_by })
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the id of a command: a digest of its exact text.

@@ -8,6 +8,7 @@ mod marks;
 mod run_in_clones;
 mod screen;
 mod screen_in_terminal;
+mod started_programs;
 mod topology;
 mod twenty_agents;
 mod two_checkouts;

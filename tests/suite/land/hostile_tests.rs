@@ -153,3 +153,118 @@ fn tests_get_copies_of_ignored_files_and_a_set_up() {
     assert_eq!(report["outcome"], "landed", "{report:#}");
     assert_eq!(desk.read("made.log"), "of the checkout\n");
 }
+
+/// Lands work whose tests do something, then work that must not pass: the tree is the commit, whatever was done in it.
+#[test]
+fn what_a_test_does_to_its_git_hides_nothing_later() {
+    let tricks = [
+        "git sparse-checkout set --no-cone check.sh; true",
+        "git update-index --skip-worktree a.txt; echo local > a.txt; true",
+        "git update-index --assume-unchanged a.txt; echo local > a.txt; true",
+        "git config core.worktree ..; true",
+        "echo '*.txt' >> .git/info/exclude; echo x > x.txt; true",
+        "git config core.autocrlf true; true",
+        "touch .git/index.lock; true",
+    ];
+    for (at, trick) in tricks.iter().enumerate() {
+        let desk = desk();
+        done(&desk, "ada", "good\n");
+        let first = desk.json(&["land", "--test", trick]);
+        assert_eq!(first["outcome"], "landed", "{trick}: {first:#}");
+        let bob = agent(&desk, "bob");
+        fs::write(bob.path("a.txt"), format!("BAD {at}\n")).unwrap();
+        bob.colony(&["commit", "-m", "worse", "--all"]);
+        bob.colony(&["agents", "done"]);
+        let second = desk.run(&["land"]);
+        assert_eq!(second.code, 1, "{trick}: {}{}", second.stdout, second.stderr);
+        assert_eq!(desk.read("a.txt"), "one\n", "{trick}");
+        done(&desk, "cleo", "good\n");
+        let third = desk.json(&["land", "--test", "test ! -e x.txt && sh check.sh"]);
+        assert_eq!(third["outcome"], "landed", "{trick}: {third:#}");
+    }
+}
+
+#[test]
+fn no_link_in_its_place_leads_to_files_of_a_person() {
+    let desk = desk();
+    done(&desk, "ada", "good\n");
+    desk.colony(&["try"]);
+    let other = desk.copy("other");
+    fs::write(other.path("a.txt"), "an edit\n").unwrap();
+    fs::write(other.path("new.txt"), "untracked\n").unwrap();
+    let before = other.visible_state();
+    let tree = tree_of(&desk);
+    let gitdir = format!("rm -rf .git; echo 'gitdir: {}/.git' > .git", other.root.display());
+    let worktree = format!("git config core.worktree '{}'", other.root.display());
+    for trick in [gitdir.as_str(), &worktree] {
+        drop(desk.run(&["try", "--retest", "--", &format!("{trick}; true")]));
+        desk.json(&["try", "--retest"]);
+        assert_eq!(other.visible_state(), before, "{trick}");
+    }
+    for folder in ["tree", "own", "results", "logs"] {
+        let place = tree.with_file_name(folder);
+        fs::remove_dir_all(&place).ok();
+        std::os::unix::fs::symlink(&other.root, &place).unwrap();
+        drop(desk.run(&["try", "--retest"]));
+        assert_eq!(other.visible_state().worktree.get("new.txt"), before.worktree.get("new.txt"));
+        assert_eq!(other.read("a.txt"), "an edit\n", "{folder}");
+        fs::remove_file(&place).ok();
+    }
+}
+
+#[test]
+fn leftovers_that_only_one_agent_ignores_trouble_no_other() {
+    let desk = desk();
+    let test = "if test -e gen.sh; then sh gen.sh; fi; test ! -e bad.txt && test ! -e gen/x || test -e gen.sh";
+    desk.git(&["config", "colony.test.run", test]);
+    let ada = agent(&desk, "ada");
+    fs::write(ada.path(".gitignore"), "*.log\ngen/\n").unwrap();
+    fs::write(ada.path("gen.sh"), "mkdir -p gen; echo x > gen/x\n").unwrap();
+    ada.colony(&["commit", "-m", "generates", "--all"]);
+    ada.colony(&["agents", "done"]);
+    desk.colony(&["try"]);
+    done(&desk, "bob", "good\n");
+    let report = desk.json(&["land", "bob"]);
+    assert_eq!(report["outcome"], "landed", "{report:#}");
+}
+
+#[test]
+fn files_of_the_set_up_stay_between_runs() {
+    let desk = desk();
+    desk.git(&[
+        "config",
+        "colony.clone.run",
+        "mkdir -p 'made here'; echo x > 'made here/[x]'; echo y > made.txt",
+    ]);
+    let ada = agent(&desk, "ada");
+    fs::remove_file(ada.path("made.txt")).unwrap();
+    fs::remove_dir_all(ada.path("made here")).unwrap();
+    commit(&ada, "ada.txt", "good\n");
+    ada.colony(&["agents", "done"]);
+    let test = "test -e 'made here/[x]' && test -e made.txt";
+    for _ in 0..2 {
+        assert_eq!(desk.json(&["try", "--retest", "--", test])["outcome"], "passed");
+    }
+}
+
+#[test]
+fn an_empty_command_and_another_name_of_held_work_pass_nothing() {
+    let desk = desk();
+    let ada = done(&desk, "ada", "good\n");
+    let refused = desk.run(&["land", "--test", " "]);
+    assert!(refused.stderr.contains("is empty"), "{}", refused.stderr);
+    desk.colony(&["agents", "hold", "ada"]);
+    let tip = ada.git(&["rev-parse", "HEAD"]);
+    for name in ["ada", "fork/ada", tip.trim()] {
+        let held = desk.run(&["land", name, "--no-test"]);
+        assert_eq!(held.code, 1, "{name}: {}{}", held.stdout, held.stderr);
+    }
+    desk.colony(&["agents", "hold", "--release", "ada"]);
+    // What an agent has found with variables of its own does not count for a person.
+    desk.git(&["config", "colony.test.run", "test -n \"$FEATURE\""]);
+    let bob = agent(&desk, "bob").with("FEATURE", "1");
+    bob.git(&["config", "colony.test.run", "test -n \"$FEATURE\""]);
+    let tried = bob.json(&["try", "ada"]);
+    assert_eq!(tried["outcome"], "passed", "{tried:#}");
+    assert_eq!(desk.run(&["land", "ada"]).code, 1);
+}

@@ -95,7 +95,7 @@ fn who_is_done_lands_in_one_run_and_goes_by_one_undo() {
     assert!(again["runs"][0]["cached_seconds"].is_number());
     let nothing = desk.run(&["land"]);
     assert_eq!(nothing.code, 128);
-    assert!(nothing.stderr.contains("git colony land --all -n"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("no agent is done"), "{}", nothing.stderr);
 }
 
 #[test]
@@ -192,6 +192,52 @@ fn who_has_commits_of_one_left_out_is_left_out_too() {
 }
 
 #[test]
+fn who_was_merged_by_one_left_out_is_not_at_fault() {
+    let desk = desk();
+    let (ada, bob) = (done(&desk, "ada", "good\n"), done(&desk, "bob", "BAD\n"));
+    bob.colony(&["merge", "ada"]);
+    bob.colony(&["agents", "done"]);
+    let planned = desk.json(&["land", "bob", "-n"]);
+    assert_eq!(planned["landed"][0]["brings"], json!(["ada"]));
+    let report = partly(&desk, &["land", "bob", "ada"]);
+    assert_eq!(
+        (names(&report["landed"]), reasons(&report)),
+        (vec!["ada"], vec![("bob", "failed")])
+    );
+    desk.colony(&["undo"]);
+    desk.colony(&["agents", "hold", "bob"]);
+    let planned = desk.json(&["land", "ada", "-n"]);
+    assert_eq!(names(&planned["landed"]), ["ada"], "{planned:#}");
+    assert_eq!(ada.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn who_has_uncommitted_files_is_named_and_one_can_be_excepted() {
+    let desk = desk();
+    let ada = done(&desk, "ada", "good\n");
+    done(&desk, "bob", "good\n");
+    done(&desk, "cleo", "good\n");
+    fs::write(ada.path("more.txt"), "not committed\n").unwrap();
+    assert_eq!(desk.json(&["fleet"])["next"]["clean"], json!(["bob", "cleo"]));
+    let report = partly(&desk, &["land", "--except", "cleo"]);
+    assert_eq!(
+        (names(&report["landed"]), reasons(&report)),
+        (vec!["bob"], vec![("ada", "uncommitted")])
+    );
+}
+
+#[test]
+fn each_configured_command_tests_and_shows_in_the_agent() {
+    let desk = desk();
+    desk.git(&["config", "--add", "colony.test.run", "test ! -e ada.txt"]);
+    done(&desk, "ada", "good\n");
+    let report = partly(&desk, &["land"]);
+    assert_eq!(report["tests"]["commands"], json!(["sh check.sh", "test ! -e ada.txt"]));
+    let shown = desk.colony(&["agents", "show", "ada"]);
+    assert!(shown.contains("exit code 1: test ! -e ada.txt"), "{shown}");
+}
+
+#[test]
 fn a_branch_that_fails_by_itself_takes_nobody() {
     let desk = desk();
     fs::write(desk.path("main.txt"), "BAD\n").unwrap();
@@ -274,6 +320,8 @@ fn tests_without_a_command_and_forks_without_agents() {
     desk.git(&["switch", "-q", "main"]);
     let refused = desk.run(&["land", "idea"]);
     assert!(refused.stderr.contains("git config colony.test.run"), "{}", refused.stderr);
+    let planned = desk.json(&["land", "idea", "-n"]);
+    assert_eq!(names(&planned["landed"]), ["fork/idea"]);
     let report = desk.json(&["land", "idea", "--test", "test -e idea.txt"]);
     assert_eq!(names(&report["landed"]), ["fork/idea"]);
     let report = desk.json(&["land", "idea", "--test", "true"]);

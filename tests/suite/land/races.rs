@@ -65,6 +65,18 @@ fn a_commit_on_the_branch_is_taken_in_and_tested() {
 }
 
 #[test]
+fn a_switch_to_another_branch_meanwhile_changes_no_target() {
+    let desk = desk();
+    done(&desk, "ada", "good\n");
+    desk.git(&["branch", "release"]);
+    let (code, said) = meanwhile(&desk, &[], || drop(desk.git(&["switch", "-q", "release"])));
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(desk.git(&["show", "main:ada.txt"]), "good");
+    assert_eq!(desk.git(&["log", "--format=%s", "-1", "release"]), "a test");
+    assert!(!desk.path("ada.txt").exists());
+}
+
+#[test]
 fn a_commit_of_an_agent_comes_later() {
     let desk = desk();
     let ada = done(&desk, "ada", "good\n");

@@ -10,7 +10,7 @@ mod refusals;
 mod state;
 pub(crate) mod terminal_text;
 mod view;
-mod waiting;
+pub(crate) mod waiting;
 
 use std::fs;
 use std::io::Write as _;

@@ -61,6 +61,8 @@ pub(super) enum On {
     EachRow,
     /// The marked agents, else the one under the cursor: one command for all.
     Agents,
+    /// The marked agents, else none: the command chooses.
+    Marked,
 }
 
 /// When a command runs.
@@ -174,15 +176,15 @@ pub(super) const KEYS: [Key; 20] = [
         codes: &[KeyCode::Char('L')],
         shown: "L",
         short: "land",
-        purpose: "test marked rows together, and merge",
-        does: changes("land", On::Agents),
+        purpose: "test and merge marked agents, else all done",
+        does: changes("land", On::Marked),
     },
     Key {
         codes: &[KeyCode::Char('t')],
         shown: "t",
         short: "",
-        purpose: "test marked rows together",
-        does: changes("try", On::Agents),
+        purpose: "test marked agents merged, else all done",
+        does: changes("try", On::Marked),
     },
     Key {
         codes: &[KeyCode::Char('u')],

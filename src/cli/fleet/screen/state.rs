@@ -245,6 +245,9 @@ impl State {
         let all = desk.open.iter().copied();
         let marked = all.filter(|row| name(row).is_some_and(|it| self.marked.contains(&it)));
         let mut rows: Vec<&Row> = marked.collect();
+        if rows.is_empty() && offer.on == On::Marked {
+            return Some(vec![words.to_owned()]);
+        }
         if rows.is_empty() || matches!(offer.on, On::Agent | On::State) {
             match entry? {
                 Entry::Row(row) => rows = vec![row],
@@ -261,7 +264,7 @@ impl State {
             }
             On::Agent => rows.iter().filter_map(|row| shown(words, row)).collect(),
             On::EachRow => rows.iter().filter_map(|row| with_names(words, [name(row)?])).collect(),
-            On::Agents => {
+            On::Agents | On::Marked => {
                 let agents: Vec<_> = rows.iter().filter_map(|row| row.agent.clone()).collect();
                 with_names(words, agents).into_iter().collect()
             }
