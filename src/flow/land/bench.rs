@@ -89,11 +89,16 @@ impl Bench<'_> {
             self.left_out.insert(member, left);
             return Ok(false);
         }
+        let longer = [set.as_slice(), &[member]].concat();
+        if self.commits.contains_key(&longer) {
+            *set = longer;
+            return Ok(true);
+        }
         let tip = self.commit_of(set);
         match train.couple(session, tip, &candidate.member)? {
             Coupling::Merged(commit) => {
-                set.push(member);
-                self.commits.insert(set.clone(), commit);
+                self.commits.insert(longer.clone(), commit);
+                *set = longer;
                 return Ok(true);
             }
             Coupling::UpToDate => drop(self.up_to_date.insert(member)),

@@ -120,7 +120,8 @@ pub fn land(session: &Session, request: &Request) -> Result<LandReport> {
 fn kept(error: Error, request: &Request) -> Error {
     match error.code() {
         Code::Interrupted => {
-            error.hint(format!("git colony {}   # goes on: the results are kept", request.command))
+            let hint = format!("git colony {} ...   # the same again goes on", request.command);
+            error.hint(hint)
         }
         _ => error,
     }
