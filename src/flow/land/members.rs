@@ -8,6 +8,7 @@ use crate::design::merge::UncommittedWork;
 use crate::design::merge::train::{Member, Train};
 use crate::flow::agents::agent_places;
 use crate::flow::fleet::{self, FleetReport, Row, Whose};
+use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
@@ -85,6 +86,7 @@ impl Choice<'_> {
                 chosen.left_out.extend(left.filter(|left| !self.is_excepted(&left.name)));
             }
         }
+        let mut failed = Vec::new();
         // Reverted work lands again when it is named, or has a later commit.
         let may_land = |row: &&Row| refusal(row).is_none() && !row.is_as_reverted;
         for row in open.filter(is_ready).filter(may_land) {
@@ -93,17 +95,13 @@ impl Choice<'_> {
             };
             if takes_all || !self.has_failed(&candidate) {
                 chosen.members.push(candidate);
+            } else {
+                failed.push(candidate.name);
             }
         }
         chosen.members.retain(|candidate| !self.is_excepted(&candidate.name));
         if chosen.members.is_empty() {
-            let (message, hint) = if takes_all {
-                (format!("no agent has committed work for '{branch}'"), "git colony")
-            } else {
-                let message = format!("no agent is done with new committed work for '{branch}'");
-                (message, "git colony   # shows all, and why; 'land NAME' takes one in any case")
-            };
-            return Err(Error::new(Code::NothingToLand, message).unchanged().hint(hint));
+            return Err(self.nothing(&failed));
         }
         Ok(())
     }
@@ -130,6 +128,27 @@ impl Choice<'_> {
 
     fn is_excepted(&self, name: &str) -> bool {
         self.request.except.iter().any(|typed| typed == name || *typed == format!("fork/{name}"))
+    }
+
+    /// Says why nobody lands; those who have failed can be named, to test them again.
+    fn nothing(&self, failed: &[String]) -> Error {
+        let branch = self.train.branch().short();
+        let (message, hint) = match (&self.request.who, failed) {
+            (Who::All, _) => {
+                (format!("no agent has committed work for '{branch}'"), "git colony".to_owned())
+            }
+            (_, []) => (
+                format!("no agent is done with new committed work for '{branch}'"),
+                "git colony   # shows all, and why; 'land NAME' takes one in any case".to_owned(),
+            ),
+            (_, names) => {
+                let words: Vec<String> = names.iter().map(|name| typed_word(name)).collect();
+                let count = text::count(names.len(), "agent");
+                let message = format!("{count} failed or conflicted on this '{branch}' already");
+                (message, format!("git colony land {}", words.join(" ")))
+            }
+        };
+        Error::new(Code::NothingToLand, message).unchanged().hint(hint)
     }
 
     /// Returns `true` if the same work has failed on the same branch.
