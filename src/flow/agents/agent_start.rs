@@ -95,7 +95,7 @@ pub fn start(
     let log = folder.join("run.log");
     let output =
         File::create(&log).map_err(|e| Error::io("cannot make the log of a program", e))?;
-    let pid = detached::start_shell(world, line, path, variables, output)?;
+    let pid = detached::start_shell(world, line, path, variables, &output)?;
     if let Some(process) = processes::find(pid) {
         let record = Record { pid, started: process.started };
         let json = serde_json::to_vec(&record).unwrap_or_default();

@@ -354,8 +354,12 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
     row.into.clone_from(&fork.into);
     row.reverted.clone_from(&fork.reverted);
-    row.is_as_reverted =
-        fork.reverted.as_ref().is_some_and(|reverted| fork.last_commit_at <= reverted.at);
+    row.is_as_reverted = match &fork.reverted {
+        None => false,
+        // The tip of a squash is no parent of it: there the times decide.
+        Some(reverted) if fork.last_commit_at <= reverted.at => true,
+        Some(reverted) => repo.commits_between(fork.head_sha, &[reverted.merge], 1)?.is_empty(),
+    };
     row.problem.clone_from(&fork.problem);
     row.last_seen_at =
         [row.last_seen_at.clone(), fork.last_commit_at.clone()].into_iter().flatten().max();

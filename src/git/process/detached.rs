@@ -26,14 +26,26 @@ pub fn start_shell(
     line: &str,
     directory: &Path,
     variables: &[(&str, &str)],
-    log: File,
+    log: &File,
 ) -> Result<u32> {
     let cannot = |error| Error::io("cannot start a process in the background", error);
-    let mut command = Command::new("sh");
-    command.args(["-c", "--", line]).current_dir(directory);
-    command.env_clear().envs(world.variables.iter()).envs(variables.iter().copied());
-    command.stdin(Stdio::null()).stdout(log.try_clone().map_err(cannot)?).stderr(log);
-    let child = command.process_group(0).spawn().map_err(cannot)?;
+    let prepared = |program: &str| -> std::io::Result<Command> {
+        let mut command = Command::new(program);
+        command.current_dir(directory).stdin(Stdio::null());
+        command.env_clear().envs(world.variables.iter()).envs(variables.iter().copied());
+        command.stdout(log.try_clone()?).stderr(log.try_clone()?);
+        Ok(command)
+    };
+    let words = ["-c", "--", line];
+    // In a session of its own it ends the lease of its clone with itself, and not with the terminal of the caller.
+    let apart = prepared("setsid").and_then(|mut command| command.arg("sh").args(words).spawn());
+    let child = match apart {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut command = prepared("sh").map_err(cannot)?;
+            command.args(words).process_group(0).spawn().map_err(cannot)?
+        }
+        started => started.map_err(cannot)?,
+    };
     // A server that ends, ends what it has started; this is not a part of it.
     end::spare(child.id());
     Ok(child.id())

@@ -3,3 +3,4 @@
 mod hostile_tests;
 mod landing;
 mod races;
+mod story;
