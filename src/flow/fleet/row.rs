@@ -356,7 +356,7 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.reverted.clone_from(&fork.reverted);
     row.is_as_reverted = match &fork.reverted {
         None => false,
-        // The tip of a squash is no parent of it: there the times decide.
+        // A squash does not have the tip among its parents: there the times decide.
         Some(reverted) if fork.last_commit_at <= reverted.at => true,
         Some(reverted) => repo.commits_between(fork.head_sha, &[reverted.merge], 1)?.is_empty(),
     };
