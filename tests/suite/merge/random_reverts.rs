@@ -127,7 +127,7 @@ impl Model {
 
 #[test]
 fn random_merges_and_reverts_leave_each_side_its_files() {
-    let cases = if std::env::var_os("COLONY_TEST_LONG").is_some() { 200 } else { 12 };
+    let cases = if std::env::var_os("COLONY_TEST_LONG").is_some() { 200 } else { 8 };
     let from: u64 = std::env::var("COLONY_TEST_FROM").map_or(0, |text| text.parse().unwrap());
     for case in from..from + cases {
         let mut chance = Chance(case);
