@@ -6,6 +6,7 @@ mod durations;
 pub(crate) mod fixture;
 pub(crate) mod git_server;
 pub(crate) mod lfs_server;
+mod moments;
 mod refusals;
 mod state;
 pub(crate) mod terminal_text;
@@ -17,6 +18,7 @@ use std::io::Write as _;
 use std::ops::Deref;
 
 use fixture::Fixture;
+pub(crate) use moments::at_the_time_of;
 pub(crate) use state::{LIST_NEW_OBJECTS, State, wait_for_locks, worktree_of};
 pub(crate) use view::{Captured, Run, View, program_path};
 pub(crate) use waiting::{HANG_TIMEOUT, end_of, eventually, eventually_by, first_line, is_running};
