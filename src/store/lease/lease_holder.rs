@@ -25,7 +25,7 @@ pub struct HeldBy {
     pub terminal: Option<String>,
     /// The process that leads the terminal, or without one the session; never process 1.
     pub pid: Option<u32>,
-    /// The name of its program, as the system shortens it.
+    /// The name of the program that runs its hooks, else of that process, as the system shortens it.
     pub command: Option<String>,
     /// The time it took the lease, RFC 3339 UTC.
     pub since: String,
@@ -38,7 +38,10 @@ pub(in crate::store) struct Holder {
     pub(in crate::store) who: HeldBy,
     /// The start time of the process: pid and start time name one process.
     started: Option<u64>,
-    /// The system in which the pid is valid.
+    /// The program that runs its hooks, by pid and start time: with it, the holder ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<(u32, u64)>,
+    /// The system in which the pids are valid.
     system: String,
     /// The time of its last command, RFC 3339 UTC.
     pub(in crate::store) renewed_at: String,
@@ -51,6 +54,8 @@ pub(in crate::store) struct Me {
     process: Option<Process>,
     /// The process and its ancestors.
     line: Vec<Process>,
+    /// The program that runs it as a hook.
+    program: Option<Process>,
 }
 
 impl HeldBy {
@@ -75,6 +80,17 @@ fn shortened(session: &str) -> String {
 }
 
 impl Me {
+    /// Returns the same for a hook: the shell that runs it identifies nobody, since it ends at once.
+    pub(in crate::store) fn of_hook(world: &World) -> Option<Me> {
+        let me = Me::of(world)?;
+        let Some(program) = process_tree::program_of(&me.line).cloned() else {
+            return Some(me);
+        };
+        let leader = process_tree::leader_of(program.pid);
+        let process = if me.session.is_some() { me.process } else { leader.or(me.process) };
+        Some(Me { process, program: Some(program), ..me })
+    }
+
     /// Returns the process that runs this command, where it can be determined.
     pub(in crate::store) fn of(world: &World) -> Option<Me> {
         let pid = world.process?;
@@ -89,7 +105,12 @@ impl Me {
             .filter(|_| session.is_some())
             .cloned();
         let process = outermost.or_else(|| process_tree::leader_of(pid));
-        (session.is_some() || process.is_some()).then_some(Me { session, process, line })
+        (session.is_some() || process.is_some()).then_some(Me {
+            session,
+            process,
+            line,
+            program: None,
+        })
     }
 
     /// Returns `true` if a process is the identifying one or one of its ancestors.
@@ -107,10 +128,11 @@ impl Holder {
                 session: me.session.as_ref().map(|id| id.as_str().to_owned()),
                 terminal: process.and_then(Process::terminal_name),
                 pid: process.map(|process| process.pid).filter(|pid| *pid > 1),
-                command: process.map(|process| process.command.clone()),
+                command: me.program.as_ref().or(process).map(|process| process.command.clone()),
                 since: at.to_owned(),
             },
             started: process.map(|process| process.started),
+            program: me.program.as_ref().map(named),
             system: processes::system(),
             renewed_at: at.to_owned(),
         }
@@ -119,9 +141,16 @@ impl Holder {
     /// Records that the holder was active, and the session that it names now.
     pub(in crate::store) fn renew(&mut self, me: &Me, at: String) {
         if self.who.session.is_none() && me.session.is_some() {
-            let since = std::mem::take(&mut self.who.since);
-            *self = Holder::new(me, &at);
-            self.who.since = since;
+            let new = Holder::new(me, &at);
+            let old = std::mem::replace(self, new);
+            self.who.since = old.who.since;
+            if me.program.is_none() && old.program.is_some() {
+                (self.program, self.who.command) = (old.program, old.who.command);
+            }
+        }
+        if let Some(program) = &me.program {
+            self.program = Some(named(program));
+            self.who.command = Some(program.command.clone());
         }
         self.renewed_at = at;
     }
@@ -133,13 +162,22 @@ impl Holder {
         pid.zip(self.started).filter(|_| self.system == processes::system())
     }
 
-    /// Returns `true` if the holder has not ended. For a session, its last activity and its terminal decide,
-    /// whichever process was active.
+    /// Returns `true` if the holder has not ended. Its program decides, if a hook has recorded one; else, for a session, its last
+    /// activity and its terminal, whichever process was active.
     pub(in crate::store) fn is_there(&self, now: &Moment) -> bool {
-        let lasts = self.process().is_some_and(|(pid, started)| {
+        let runs = |(pid, started): (u32, u64)| {
             processes::find(pid).is_some_and(|found| found.started == started)
-        });
+        };
+        if let Some(program) = self.program.filter(|_| self.system == processes::system()) {
+            return runs(program);
+        }
+        let lasts = self.process().is_some_and(runs);
         lasts || self.who.session.is_some() && age(&self.renewed_at, now) <= IDLE_SECONDS
+    }
+
+    /// Returns `true` if a hook knows another program than is recorded.
+    pub(in crate::store) fn lacks(&self, me: &Me) -> bool {
+        me.program.is_some() && me.program.as_ref().map(named) != self.program
     }
 
     /// Returns `true` if the command is the holder's. Where one of them names no session, their ancestors are
@@ -150,6 +188,11 @@ impl Holder {
             _ => self.process().is_some_and(|(pid, started)| me.comes_from(pid, started)),
         }
     }
+}
+
+/// Returns what names one process.
+fn named(process: &Process) -> (u32, u64) {
+    (process.pid, process.started)
 }
 
 /// Returns the session that `COLONY_SESSION` names; a value that is not a valid id names none.

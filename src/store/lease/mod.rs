@@ -78,12 +78,12 @@ pub fn require(session: &Session) -> Result<()> {
     }
 }
 
-/// Renews the lease, or takes a free one; for automatic actions, which must not stop anything.
+/// Renews the lease, or takes a free one, for a hook, which must not stop anything.
 ///
 /// `told` is the session that a harness reports. It counts only after commands named it themselves: a harness
 /// may be unable to pass it to its commands.
 pub fn renew(session: &Session, told: Option<&SessionId>) {
-    let mut me = Me::of(&session.world);
+    let mut me = Me::of_hook(&session.world);
     let lease = Lease::read(&path_in(session.repo.common_dir()));
     if let (Some(me), Some(told)) = (&mut me, told.filter(|told| lease.is_of(told))) {
         me.session = Some(told.clone());
@@ -276,7 +276,8 @@ impl Lease {
         };
         let age = age(&holder.renewed_at, now);
         if let Some(me) = me.filter(|me| holder.is(me)) {
-            let is_news = holder.who.session.is_none() && me.session.is_some();
+            let is_news =
+                (holder.who.session.is_none() && me.session.is_some()) || holder.lacks(me);
             return Standing::Own { is_due: is_news || age >= RENEWAL_SECONDS };
         }
         if age > IDLE_SECONDS {

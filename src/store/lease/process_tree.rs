@@ -1,11 +1,15 @@
 //! Determines which processes belong together: those started in one terminal, or by one harness.
 //!
 //! A session of the system is started by its leader and inherited by all processes below it. So the leader
-//! identifies the one who runs a command: with a terminal, the person at it. The names of programs do not
-//! matter. Process 1 starts processes for many, even where it is an ordinary program, as in a container:
+//! identifies the one who runs a command: with a terminal, the person at it. The names of programs matter only for
+//! hooks, which a shell runs that ends with them. Process 1 starts processes for many, even where it is an ordinary program, as in a container:
 //! without a terminal of its own it identifies nobody.
 
 use super::processes::{Process, find};
+
+/// Programs that run the hook of another one, and end with it.
+const STARTERS: [&str; 11] =
+    ["sh", "dash", "bash", "zsh", "ksh", "fish", "busybox", "git", "env", "setsid", "timeout"];
 
 /// More generations are not examined.
 const MAX_GENERATIONS: usize = 200;
@@ -25,6 +29,12 @@ pub fn leader_of(pid: u32) -> Option<Process> {
 /// Costs reading one small file per generation.
 pub fn line_of(pid: u32) -> Vec<Process> {
     line(pid, find)
+}
+
+/// Returns the program that runs a hook: the nearest process of a [`line_of`] that is neither the hook itself nor a shell
+/// that runs it.
+pub fn program_of(line: &[Process]) -> Option<&Process> {
+    line.iter().skip(1).find(|process| !STARTERS.contains(&process.command.as_str()))
 }
 
 /// Returns the process above which nothing shows who started it: one that process 1, or the service manager of the
@@ -141,6 +151,23 @@ mod tests {
         assert_eq!(pids(&rows, 60), [60, 50, 40, 30]);
         assert_eq!(leads(&rows, 80), Some(70));
         assert_eq!(pids(&rows, 80), [80, 70, 40, 30]);
+    }
+
+    #[test]
+    fn the_program_of_a_hook_is_above_its_shells() {
+        let process = |pid, command: &str| Process {
+            command: command.to_owned(),
+            ..find_in(&[(pid, 1, pid, NONE)])(pid).unwrap()
+        };
+        let line = |names: &[&str]| {
+            let line: Vec<_> = (2..).zip(names).map(|(pid, name)| process(pid, name)).collect();
+            program_of(&line).map(|found| found.command.clone())
+        };
+        let told = line(&["git-colony", "git", "sh", "claude", "bash"]);
+        assert_eq!(told.as_deref(), Some("claude"));
+        assert_eq!(line(&["git-colony", "codex"]).as_deref(), Some("codex"));
+        assert_eq!(line(&["sh", "bash"]), None, "typed by a person");
+        assert_eq!(line(&[]), None);
     }
 
     #[test]

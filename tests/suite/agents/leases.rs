@@ -235,15 +235,28 @@ fn a_holder_that_has_ended_gives_way_in_silence() {
 fn an_agent_that_was_killed_does_not_look_alive() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
-    let mut first = Harness::start(&desk, "first");
-    let event = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
-    let (place, program) = (clone.display(), program_path());
-    let program = program.display();
-    first.shell(&format!("cd '{place}' && echo '{event}' | '{program}' hook claude-code"));
     let state = || desk.json(&["fleet"])["agents"][0]["state"].clone();
-    assert_eq!(state(), "working");
-    first.end();
-    assert_eq!(state(), "ended");
+    // Programs run hooks in their own session, in one for each hook, and in a terminal.
+    let hooks = [
+        (r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#, "working"),
+        (r#"{"hook_event_name":"Notification","notification_type":"permission_prompt"}"#, "asks"),
+        (r#"{"hook_event_name":"PreToolUse","session_id":"s-1"}"#, "working"),
+    ];
+    let commons = [Common::Leader, Common::Terminal, Common::Nothing, Common::Session("s-1")];
+    for (at, common) in commons.into_iter().enumerate() {
+        let mut program = Harness::with(&desk, &format!("program{at}"), common);
+        for (event, told) in hooks {
+            let (place, colony) = (clone.display(), program_path().display());
+            program.shell(&format!("cd '{place}' && echo '{event}' | '{colony}' hook claude-code"));
+            assert_eq!(state(), told, "{at} {event}");
+        }
+        // A command of the session, in a system session of its own, is the program's, too.
+        assert_eq!(program.work(&clone, &format!("{at}\n"))["ok"], true);
+        assert_eq!(state(), "working", "{at}");
+        program.end();
+        assert_eq!(state(), "ended", "{at}");
+        assert_eq!(desk.json(&["agents"])["agents"][0]["held_by"], Value::Null, "{at}");
+    }
     assert!(desk.colony(&["fleet"]).contains(" ended "), "the row says so");
 }
 
