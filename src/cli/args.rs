@@ -8,9 +8,10 @@ use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
     colony, commit, complete, completions, config, context, credential, dashboard, decide,
     decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
-    id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge, merge_driver, ops,
-    pages, paths, projects, promote, prune, query, restore, revert, schema, scopes, search,
-    session, status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+    id, index, ingest, init, keep_log, knowledge, land, lfs, log, map, mcp, memory, merge,
+    merge_driver, ops, pages, paths, projects, promote, prune, query, restore, revert, schema,
+    scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
+    watch,
 };
 
 /// The name of the program.
@@ -260,5 +261,7 @@ pub(super) enum CalledCommand {
     MergeDriver(merge_driver::Args),
     #[command(hide = true)]
     Credential(credential::Args),
+    #[command(hide = true)]
+    KeepLog(keep_log::Args),
     Complete(complete::Args),
 }

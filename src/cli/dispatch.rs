@@ -8,7 +8,7 @@ use super::{
     Face, Stop, agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick,
     clone, clones, colony, commit, complete, completions, config, context, credential, dashboard,
     decide, decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook,
-    hooks, id, index, ingest, init, knowledge, land, lfs, log, map, mcp, memory, merge,
+    hooks, id, index, ingest, init, keep_log, knowledge, land, lfs, log, map, mcp, memory, merge,
     merge_driver, ops, pages, paths, projects, promote, prune, query, restore, revert, schema,
     scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
     watch,
@@ -111,6 +111,7 @@ impl Face<'_> {
             CalledCommand::Hook(args) => hook::run(self, args),
             CalledCommand::MergeDriver(args) => merge_driver::run(self, args),
             CalledCommand::Credential(args) => credential::run(self, args),
+            CalledCommand::KeepLog(args) => keep_log::run(self, &args),
             CalledCommand::Complete(args) => complete::run(self, &args),
         }
     }

@@ -56,6 +56,7 @@ mod id;
 mod index;
 mod ingest;
 mod init;
+mod keep_log;
 mod knowledge;
 mod land;
 mod lfs;

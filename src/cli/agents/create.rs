@@ -118,7 +118,7 @@ pub(super) fn run(face: &mut Face<'_>, new: Args) -> Result<Outcome, Stop> {
     }
     let told = outcome?;
     match new.start.filter(|_| in_terminal && !new.dry_run) {
-        Some(line) => run_here(face, &session, &first, line),
+        Some(line) => run_here(face, &session, &first, &line),
         None => Ok(told),
     }
 }
@@ -134,7 +134,7 @@ fn run_here(
     face: &mut Face<'_>,
     session: &Session,
     agent: &Request,
-    line: String,
+    line: &str,
 ) -> Result<Outcome, Stop> {
     let place = agent_places::place(&session.world, Some(session), &agent.name)?;
     let path = place.path.to_string_lossy();
@@ -146,7 +146,7 @@ fn run_here(
     let terminal = PagerStreams { stdout: &streams.stdout, stderr: &streams.stderr };
     let program = Foreground {
         program: std::path::Path::new("sh"),
-        args: &["-c".into(), "--".into(), line.into()],
+        args: &["-c".into(), "--".into(), agent_start::with_options(line).into()],
         directory: &place.path,
         variables: &variables,
     };

@@ -3,7 +3,6 @@
 //! The record names its process. The agent could change the record, so the process also has to have [`MARK`] with the path
 //! of the clone in the environment that it was started with, which nobody can change from outside.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,8 +13,9 @@ use crate::git::plain_file;
 use crate::git::process::{self, detached};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
+use crate::setup::hooks::agents::shell_functions;
 use crate::store::Session;
-use crate::store::files::atomic;
+use crate::store::files::{atomic, bounded_log};
 use crate::store::lease::{acting_agent, processes};
 
 use super::agent_places;
@@ -69,6 +69,11 @@ pub fn variables<'a>(
     [("COLONY_AGENT", agent), ("COLONY_TASK", task.unwrap_or_default()), (MARK, path)]
 }
 
+/// Returns a line for the shell with which programs that we know have our hooks and tools.
+pub fn with_options(line: &str) -> String {
+    format!("{}{line}", shell_functions())
+}
+
 /// Refuses to start a program for anybody but a person.
 pub fn refuse_agent(session: &Session) -> Result<()> {
     match acting_agent::of_session(session) {
@@ -93,9 +98,10 @@ pub fn start(
 ) -> Result<Started> {
     let folder = path.join(".git/colony");
     let log = folder.join("run.log");
-    let output =
-        File::create(&log).map_err(|e| Error::io("cannot make the log of a program", e))?;
-    let pid = detached::start_shell(world, line, path, variables, &output)?;
+    bounded_log::create(&log).map_err(|e| Error::io("cannot make the log of a program", e))?;
+    let program =
+        detached::Program { line: &with_options(line), directory: path, variables, log: &log };
+    let pid = program.start(world)?;
     if let Some(process) = processes::find(pid) {
         let record = Record { pid, started: process.started };
         let json = serde_json::to_vec(&record).unwrap_or_default();

@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::model::{Error, Result, World};
 
@@ -18,37 +19,60 @@ pub fn give_way() {
     rustix::process::nice(PRIORITY_STEPS).ok();
 }
 
-/// Starts a line for the shell in a directory, with the environment of the caller and some variables, without its streams;
-/// the output goes to `log`. It leads a process group of its own. Returns its process.
-#[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
-pub fn start_shell(
-    world: &World,
-    line: &str,
-    directory: &Path,
-    variables: &[(&str, &str)],
-    log: &File,
-) -> Result<u32> {
-    let cannot = |error| Error::io("cannot start a process in the background", error);
-    let prepared = |program: &str| -> std::io::Result<Command> {
-        let mut command = Command::new(program);
-        command.current_dir(directory).stdin(Stdio::null());
-        command.env_clear().envs(world.variables.iter()).envs(variables.iter().copied());
-        command.stdout(log.try_clone()?).stderr(log.try_clone()?);
-        Ok(command)
-    };
-    let words = ["-c", "--", line];
-    // In a session of its own it ends the lease of its clone with itself, and not with the terminal of the caller.
-    let apart = prepared("setsid").and_then(|mut command| command.arg("sh").args(words).spawn());
-    let child = match apart {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut command = prepared("sh").map_err(cannot)?;
-            command.args(words).process_group(0).spawn().map_err(cannot)?
+/// A line for the shell that runs in the background.
+pub struct Program<'a> {
+    /// The line.
+    pub line: &'a str,
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// Variables, beside the environment of the caller.
+    pub variables: &'a [(&'a str, &'a str)],
+    /// The log, which exists: it gets the output.
+    pub log: &'a Path,
+}
+
+impl Program<'_> {
+    /// Starts it without the streams of the caller. It leads a process group of its own; beside it, this program writes
+    /// its output to the log, and ends with it. Returns its process.
+    #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
+    pub fn start(&self, world: &World) -> Result<u32> {
+        let cannot = |error| Error::io("cannot start a process in the background", error);
+        let writer = ["keep-log".as_ref(), self.log.as_os_str()];
+        let mut command = Command::new(&world.program);
+        command.args(writer).env_clear().envs(world.variables.iter());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.current_dir(self.directory);
+        let mut writer = command.process_group(0).spawn().map_err(cannot)?;
+        end::spare(writer.id());
+        let output = writer.stdin.take().map(OwnedFd::from);
+        let child = self.start_shell(world, output.as_ref()).map_err(cannot)?;
+        // A server that ends, ends what it has started; this is not a part of it.
+        end::spare(child.id());
+        Ok(child.id())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
+    fn start_shell(&self, world: &World, output: Option<&OwnedFd>) -> std::io::Result<Child> {
+        let prepared = |program: &str| -> std::io::Result<Command> {
+            let mut command = Command::new(program);
+            command.current_dir(self.directory).stdin(Stdio::null()).env_clear();
+            command.envs(world.variables.iter()).envs(self.variables.iter().copied());
+            if let Some(output) = output {
+                command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+            }
+            Ok(command)
+        };
+        let words = ["-c", "--", self.line];
+        // In a session of its own it ends the lease of its clone with itself, and not with the terminal of the caller.
+        let apart =
+            prepared("setsid").and_then(|mut command| command.arg("sh").args(words).spawn());
+        match apart {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                prepared("sh")?.args(words).process_group(0).spawn()
+            }
+            started => started,
         }
-        started => started.map_err(cannot)?,
-    };
-    // A server that ends, ends what it has started; this is not a part of it.
-    end::spare(child.id());
-    Ok(child.id())
+    }
 }
 
 /// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes

@@ -1,6 +1,7 @@
 //! Files of ours and of the working tree: written completely or not at all, moved and never overwritten.
 
 pub mod atomic;
+pub mod bounded_log;
 pub mod config_file;
 pub mod exclusive_move;
 pub mod folder_size;

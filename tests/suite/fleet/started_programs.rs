@@ -2,12 +2,13 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::agent;
-use crate::support::Sandbox;
 use crate::support::waiting::{eventually, is_running};
+use crate::support::{Sandbox, View};
 
 fn pid(value: &Value) -> u32 {
     u32::try_from(value.as_u64().unwrap()).unwrap()
@@ -67,4 +68,75 @@ fn a_dry_run_and_an_agent_start_nothing() {
     assert!(refused.stderr.contains("only a person starts programs"), "{}", refused.stderr);
     assert!(!desk.outside().join("ran").exists());
     assert_eq!(desk.json(&["agents"])["count"], 1);
+}
+
+/// Puts programs of these names first on the search path, which write down their arguments and what `opencode` reads.
+fn with_programs(desk: &Sandbox, names: &[&str]) -> View {
+    let script = "#!/bin/sh\nprintf '%s\\0' \"$@\" \"$OPENCODE_CONFIG_CONTENT\" > args.new\nmv args.new args\n";
+    let folder = desk.outside().join("programs");
+    fs::create_dir(&folder).unwrap();
+    for name in names {
+        fs::write(folder.join(name), script).unwrap();
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    desk.with_path(folder)
+}
+
+/// Starts a line with an agent of a name; returns what its program has written down.
+fn arguments(desk: &View, name: &str, line: &str) -> Vec<String> {
+    let made = desk.json(&["agents", "new", name, "--detach", "-x", line]);
+    let clone = desk.at(made["path"].as_str().unwrap().into());
+    eventually("its arguments", || clone.path("args").exists());
+    let text = clone.read("args");
+    clone.remove("args");
+    assert_eq!(clone.git(&["status", "--porcelain"]), "", "no file is its work");
+    text.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
+}
+
+#[test]
+fn programs_that_take_options_get_our_hooks_and_tools() {
+    let sandbox = Sandbox::new();
+    let desk = with_programs(&sandbox, &["claude", "codex", "copilot", "opencode", "other"]);
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let claude = arguments(&desk, "ada", "claude -p \"two  words; 'x'\"");
+    let settings = parsed(claude[0].strip_prefix("--settings=").unwrap());
+    assert!(settings["hooks"]["Notification"].is_array(), "{settings:#}");
+    let servers = parsed(claude[1].strip_prefix("--mcp-config=").unwrap());
+    assert_eq!(servers["mcpServers"]["git-colony"]["args"], json!(["mcp"]));
+    assert_eq!(claude[2..], ["-p", "two  words; 'x'"]);
+    let codex = arguments(&desk, "bob", "cd . && codex exec go");
+    let values = codex.iter().filter(|word| word.contains('='));
+    let keys: Vec<_> = values.map(|value| value.split('=').next().unwrap()).collect();
+    let wanted = ["mcp_servers.git-colony.command", "mcp_servers.git-colony.args"];
+    assert_eq!(keys, [&wanted[..], &["hooks.PreToolUse", "hooks.Stop"]].concat(), "{codex:?}");
+    assert_eq!(codex[codex.len() - 2..], ["exec", "go"]);
+    let copilot = arguments(&desk, "cyd", "copilot -p go");
+    assert!(copilot[0].starts_with("--additional-mcp-config={"), "{copilot:?}");
+    let opencode = arguments(&desk, "dan", "opencode run go");
+    assert_eq!(opencode[..2], ["run", "go"]);
+    assert_eq!(parsed(&opencode[2])["mcp"]["git-colony"]["type"], "local");
+    let own = desk.with("OPENCODE_CONFIG_CONTENT", "{\"mine\":1}");
+    assert_eq!(arguments(&own, "eve", "opencode")[0], "{\"mine\":1}");
+    assert_eq!(arguments(&desk, "fay", "other a b"), ["a", "b"]);
+}
+
+#[test]
+fn the_log_of_a_program_stays_small() {
+    let desk = Sandbox::new();
+    let line = "awk 'BEGIN { for (i = 0; i < 100000; i++) print \"line \" i \" of many that a program prints\" }'; \
+                exec sleep 60";
+    let made = desk.json(&["agents", "new", "ada", "-x", line]);
+    let log = made["started"]["log"].as_str().unwrap();
+    let read = || fs::read_to_string(log).unwrap();
+    eventually("its last line", || read().ends_with("line 99999 of many that a program prints\n"));
+    let text = read();
+    assert!((200 << 10..=1 << 20).contains(&text.len()), "{}", text.len());
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("line ") && first.ends_with(" prints"), "{first}");
+    desk.colony(&["agents", "stop", "ada"]);
+    eventually("the end of its writer", || {
+        let mut all = fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = all.by_ref().filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+        !lines.any(|line| String::from_utf8_lossy(&line).contains(log))
+    });
 }

@@ -36,7 +36,7 @@ pub(super) enum ServerEntry {
 }
 
 /// Returns our entry as a value. Cursor starts servers in any directory and names the right one.
-fn value(agent: Agent) -> Value {
+pub(super) fn value(agent: Agent) -> Value {
     let args = match agent {
         Agent::Cursor => json!(["-C", "${workspaceFolder}", "mcp"]),
         Agent::ClaudeCode | Agent::Codex => json!(["mcp"]),
