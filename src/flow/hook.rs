@@ -214,8 +214,9 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
     let begun = told.filter(|_| payload.begins_session());
     let handed_on = begun.map_or(Ok(()), |begun| session_file::add_line(world, begun));
     let session = open_for(world, flags, payload)?;
-    let name = agents::fired_name(agent, payload.event.as_deref());
-    last_fired::note(&session.repo, &session.world, name)?;
+    if let Some(name) = agents::fired_name(agent, payload) {
+        last_fired::note(&session.repo, &session.world, name)?;
+    }
     match told.filter(|_| payload.ends_session()) {
         // A lease that stays expires by itself after a while.
         Some(ended) => drop(lease::release(&session, ended)),

@@ -131,8 +131,9 @@ fn not_a_clone(path: &Path) -> Error {
 
 /// Records that the hook ran; nothing depends on it.
 fn note_fired(session: &Session, payload: &Payload) {
-    let name = fired_name(Agent::ClaudeCode, payload.event.as_deref());
-    drop(last_fired::note(&session.repo, &session.world, name));
+    if let Some(name) = fired_name(Agent::ClaudeCode, payload) {
+        drop(last_fired::note(&session.repo, &session.world, name));
+    }
 }
 
 /// Finds the clone of an agent of this repository.

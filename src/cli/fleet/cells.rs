@@ -73,6 +73,7 @@ fn seen(row: &Row, now: &Moment) -> Span {
     let age = || seen.map(|seen| time::short_age(&seen, now)).unwrap_or_default();
     let (role, state) = match row.state {
         Activity::Working => (Role::Good, "working".to_owned()),
+        Activity::Asks => (Role::Bad, "asks".to_owned()),
         Activity::Waiting => (Role::Warning, "waiting".to_owned()),
         Activity::Ended => (Role::Warning, format!("ended {}", age())),
         Activity::Quiet => (Role::Dim, age()),

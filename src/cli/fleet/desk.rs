@@ -1,6 +1,6 @@
 //! The desk in pieces, as the printed table and the screen both have them.
 
-use crate::flow::fleet::{FleetReport, Operation, Row, Work};
+use crate::flow::fleet::{Activity, FleetReport, Operation, Row, Work};
 use crate::model::time::Moment;
 use crate::ui::layout::Narrow;
 use crate::ui::theme::{Line, Role, Span};
@@ -54,7 +54,10 @@ impl<'a> Desk<'a> {
         above.extend(
             report.last_checkpoint.as_ref().map(|at| format!("last checkpoint {}", age(at, now))),
         );
-        let (merged, open) = report.agents.iter().partition(|row| is_done(row));
+        let (merged, mut open): (Vec<_>, Vec<&Row>) =
+            report.agents.iter().partition(|row| is_done(row));
+        // Who waits for an answer comes first.
+        open.sort_by_key(|row| row.state != Activity::Asks);
         Desk { above: read(&above), open, merged, below: read(&report.below(now)), branch }
     }
 
@@ -88,5 +91,9 @@ fn taught((command, purpose): (&'static str, &'static str)) -> Line {
 
 /// Returns `true` for an agent or fork with nothing left to merge or to keep.
 fn is_done(row: &Row) -> bool {
-    row.operation.is_none() && !row.lost && row.protected.is_none() && row.work == Work::Merged
+    row.state != Activity::Asks
+        && row.operation.is_none()
+        && !row.lost
+        && row.protected.is_none()
+        && row.work == Work::Merged
 }

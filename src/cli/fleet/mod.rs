@@ -7,7 +7,7 @@ pub mod screen;
 
 use std::collections::BTreeSet;
 
-use crate::flow::fleet::{self, FleetReport, Upstream, Whose};
+use crate::flow::fleet::{self, Activity, FleetReport, Upstream, Whose};
 use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -93,8 +93,14 @@ impl Answer for FleetReport {
             0 => String::new(),
             count => format!(", {}", text::count(count, "agent")),
         };
+        let asking = self.agents.iter().filter(|row| row.state == Activity::Asks).count();
+        let asking = match asking {
+            0 => String::new(),
+            1 => ", 1 asks".to_owned(),
+            count => format!(", {count} ask"),
+        };
         let upstream = self.upstream.as_ref().and_then(apart).unwrap_or_default();
-        format!("{}: {changed}{upstream}{agents}", self.branch)
+        format!("{}: {changed}{upstream}{agents}{asking}", self.branch)
     }
 
     fn headline(&self) -> Line {

@@ -41,6 +41,8 @@ const MAX_SUBJECT: usize = 200;
 pub enum Activity {
     /// One of its hooks fired a moment ago.
     Working,
+    /// It asks its user: for a permission, or with a question.
+    Asks,
     /// It has reported that it stopped.
     Waiting,
     /// Its program has ended without a report, as one that was killed.
@@ -286,11 +288,13 @@ impl Row {
         row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
         let heard = hooks::last_report(&repo);
         let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
-        let told = heard.as_ref().map(|heard| heard.at.clone());
+        let told = heard.as_ref().map(|heard| time::rfc3339(&heard.at));
         row.last_seen_at = seen.into_iter().chain([told]).flatten().max();
         if let Some(heard) = heard {
             row.state = match state(world, &heard) {
-                Activity::Working if lease::has_ended(world, &clone.git_dir()) => Activity::Ended,
+                Activity::Working | Activity::Asks if lease::has_ended(world, &clone.git_dir()) => {
+                    Activity::Ended
+                }
                 state => state,
             };
         }
@@ -337,11 +341,11 @@ pub(in crate::flow) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPa
 }
 
 fn state(world: &World, heard: &hooks::Heard) -> Activity {
-    let age = time::parse_rfc3339(&heard.at)
-        .map(|at| world.now().signed_duration_since(at).num_seconds());
-    match (heard.doing, age) {
-        (Doing::Waiting, _) => Activity::Waiting,
-        (Doing::Working, Some(age)) if age <= AT_WORK_SECONDS => Activity::Working,
+    let age = world.now().signed_duration_since(heard.at).num_seconds();
+    match heard.doing {
+        Doing::Waiting => Activity::Waiting,
+        Doing::Asking => Activity::Asks,
+        Doing::Working if age <= AT_WORK_SECONDS => Activity::Working,
         _ => Activity::Quiet,
     }
 }

@@ -1,5 +1,7 @@
 //! The times when hooks were last run: one small file per hook, written without a lock and without waiting.
 
+use chrono::SecondsFormat;
+
 use crate::git::Repo;
 use crate::git::plain_file;
 use crate::model::time::{self, Moment};
@@ -14,15 +16,20 @@ pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
     }
     let folder = HookPlaces::of(repo).fired();
     atomic::make_directory(&folder)?;
-    let line = format!("{}\n", time::rfc3339(&world.now()));
+    // An agent may work, ask and work again within a second.
+    let line = format!("{}\n", world.now().to_rfc3339_opts(SecondsFormat::Nanos, true));
     atomic::write_quickly(&folder.join(name), line.as_bytes())
 }
 
 /// Returns when a hook was last run, RFC 3339 UTC; `None` if it never was or the record is damaged.
 pub fn last(repo: &Repo, name: &str) -> Option<String> {
+    moment(repo, name).map(|moment| time::rfc3339(&moment))
+}
+
+/// Returns the same to the nanosecond.
+pub(super) fn moment(repo: &Repo, name: &str) -> Option<Moment> {
     let text = plain_file::read_text(HookPlaces::of(repo).fired().join(name)).ok()?;
-    let moment = Moment::parse_from_rfc3339(text.trim()).ok()?;
-    Some(time::rfc3339(&moment))
+    time::parse_rfc3339(text.trim())
 }
 
 /// Deletes the records of when hooks were last run.

@@ -27,6 +27,8 @@ pub struct Payload {
     pub tool_input: Option<Map<String, Value>>,
     /// The directories that the agent may work in; the first that exists counts.
     pub directories: Vec<PathBuf>,
+    /// What a notification is about.
+    notification: Option<String>,
     /// The name of the worktree that the agent wants.
     pub worktree_name: Option<String>,
     /// The worktree that the agent wants to be removed.
@@ -47,6 +49,13 @@ pub enum WorktreeEvent {
 /// Tools of any agent that only read.
 const LOOKING: &[&str] =
     &["Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "Task"];
+
+/// Tools that ask the user.
+const ASKING: &[&str] = &["AskUserQuestion"];
+
+/// Notifications that are questions; before they had a type, there was only their text.
+const QUESTIONS: &[&str] = &["permission_prompt", "elicitation_dialog"];
+const QUESTION_WORDS: &str = "permission";
 
 /// How Claude Code begins the names of the tools of our server.
 const OWN_TOOLS: &str = "mcp__git-colony__";
@@ -80,6 +89,7 @@ impl Payload {
             tool: text(&["tool_name", "toolName"]),
             tool_input: fields.get("tool_input").and_then(Value::as_object).cloned(),
             directories: directories.filter(|path| path.is_absolute()).take(8).collect(),
+            notification: text(&["notification_type"]).or_else(|| text(&["message"])),
             worktree_name: text(&["name", "worktree_name"]).or_else(named),
             worktree_path: worktree.clone().filter(|path| path.is_absolute()),
             from_cursor: fields.contains_key("cursor_version")
@@ -88,11 +98,28 @@ impl Payload {
     }
 
     /// Returns `true` if the state is worth a checkpoint now: not before a tool that only reads, nor
-    /// before one of ours, nor at the start of a session.
+    /// before one of ours, nor at the start of a session, nor where the state is kept before the next change.
     pub fn is_worth_keeping(&self) -> bool {
         let tool = self.tool.as_deref();
-        let looks = |tool: &str| LOOKING.contains(&tool) || tool.starts_with(OWN_TOOLS);
-        !self.begins_session() && !tool.is_some_and(looks)
+        let looks = |tool: &str| {
+            LOOKING.contains(&tool) || ASKING.contains(&tool) || tool.starts_with(OWN_TOOLS)
+        };
+        let only_tells = ["SessionStart", "Notification", "PostToolUse", "UserPromptSubmit"];
+        !only_tells.iter().any(|event| self.is(event)) && !tool.is_some_and(looks)
+    }
+
+    /// Returns `true` if the agent asks its user: for a permission, or with a question.
+    pub fn asks(&self) -> bool {
+        let told = self.notification.as_deref().unwrap_or_default();
+        let is_question = QUESTIONS.contains(&told) || told.contains(QUESTION_WORDS);
+        let tool = self.tool.as_deref().unwrap_or_default();
+        (self.is("Notification") && is_question)
+            || (self.is("PreToolUse") && ASKING.contains(&tool))
+    }
+
+    /// Returns `true` if the event tells nothing of what the agent does: a notification that asks nothing.
+    pub fn tells_nothing(&self) -> bool {
+        self.is("Notification") && !self.asks()
     }
 
     /// Returns `true` if a session starts or resumes.

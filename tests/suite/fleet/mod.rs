@@ -1,5 +1,6 @@
 //! Many at work: what the fleet shows and advises, and where branches left each other.
 
+mod activity;
 mod branch_log;
 mod fleet_advice;
 mod fleet_rows;

@@ -294,7 +294,7 @@ fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
     sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
     sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
     // One for each hook that it has; the file of servers is in order.
-    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 6);
+    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 9);
 }
 
 #[test]

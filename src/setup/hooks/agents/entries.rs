@@ -13,7 +13,7 @@ pub(super) struct Event {
     pub(super) name: &'static str,
     /// The name under which its runs are recorded.
     pub(super) fired: &'static str,
-    /// The tools it is for, in the agent's pattern language.
+    /// The tools or notifications it is for, in the agent's pattern language.
     matcher: Option<&'static str>,
 }
 
@@ -30,14 +30,26 @@ impl Event {
     }
 }
 
+/// The name under which it is recorded that Claude Code asks its user something.
+pub(super) const ASKS: &str = "claude-code.asks";
+
 const CLAUDE_CODE: &[Event] = &[
     Event { name: "SessionStart", fired: "claude-code.session-start", matcher: None },
     Event {
         name: "PreToolUse",
         fired: "claude-code.before-tool",
-        // The last ones are the tools of our server, which get the directory in which the agent works.
-        matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash|mcp__git-colony__.*"),
+        // The last ones are the tools of our server, which get the directory in which the agent works. A question to
+        // the user is a tool, too, and in some versions has no other event.
+        matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash|AskUserQuestion|mcp__git-colony__.*"),
     },
+    Event {
+        name: "Notification",
+        fired: ASKS,
+        matcher: Some("permission_prompt|elicitation_dialog"),
+    },
+    // By these two a question is known to be answered, whichever tool it was about.
+    Event { name: "PostToolUse", fired: "claude-code.after-tool", matcher: None },
+    Event { name: "UserPromptSubmit", fired: "claude-code.before-turn", matcher: None },
     Event { name: "WorktreeCreate", fired: "claude-code.worktree-create", matcher: None },
     Event { name: "WorktreeRemove", fired: "claude-code.worktree-remove", matcher: None },
     Event { name: "SessionEnd", fired: "claude-code.session-end", matcher: None },

@@ -9,12 +9,14 @@ mod entries;
 mod exclusion;
 mod file;
 mod file_plan;
+mod launch;
 mod part;
 mod server;
 pub mod session_file;
 
 use crate::git::Repo;
 use crate::git::inherited::is_own;
+use crate::model::time::Moment;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -22,6 +24,7 @@ use crate::store::files::atomic;
 use super::action::Act;
 use super::hook_state::{HookState, HookStatus, SERVER};
 use super::last_fired;
+use super::payload::Payload;
 
 use exclusion::ExclusionPlan;
 use file_plan::FilePlan;
@@ -29,6 +32,7 @@ use part::Part;
 use server::ServerEntry;
 
 pub use agent::Agent;
+pub use launch::shell_functions;
 
 /// The plan for an agent's configuration.
 pub(super) struct AgentPlan<'a> {
@@ -221,21 +225,29 @@ fn forget(repo: &Repo, agent: Agent) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name under which the runs of an agent's hook are recorded.
-pub fn fired_name(agent: Agent, event: Option<&str>) -> &'static str {
+/// Returns the name under which the runs of an agent's hook are recorded; `None` if the event tells nothing of what the
+/// agent does.
+pub fn fired_name(agent: Agent, payload: &Payload) -> Option<&'static str> {
+    if payload.tells_nothing() {
+        return None;
+    }
+    if agent == Agent::ClaudeCode && payload.asks() {
+        return Some(entries::ASKS);
+    }
+    let event = payload.event.as_deref();
     let events = entries::events(agent);
     let known = events
         .iter()
         .find(|known| event.is_some_and(|event| known.name.eq_ignore_ascii_case(event)));
     // An unknown event counts as a stop, the last of each list.
-    known.or(events.last()).map_or("agent", |event| event.fired)
+    known.or(events.last()).map(|event| event.fired)
 }
 
 /// The last report of the agent that works in a repository.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// The time, RFC 3339 UTC.
-    pub at: String,
+    /// The time.
+    pub at: Moment,
     /// The state it reported.
     pub doing: Doing,
 }
@@ -245,6 +257,8 @@ pub struct Heard {
 pub enum Doing {
     /// It is working.
     Working,
+    /// It asks its user something.
+    Asking,
     /// It has started a session, or stopped.
     Waiting,
     /// Its session has ended.
@@ -257,13 +271,14 @@ pub fn last_report(repo: &Repo) -> Option<Heard> {
     // Events of worktrees are about another clone.
     let own = events.filter(|event| !event.is_of_worktrees());
     let heard = own.filter_map(|event| {
-        let at = last_fired::last(repo, event.fired)?;
+        let at = last_fired::moment(repo, event.fired)?;
         let doing = match event.fired.rsplit('.').next() {
             Some("stop" | "session-start") => Doing::Waiting,
+            Some("asks") => Doing::Asking,
             Some("session-end") => Doing::Gone,
             _ => Doing::Working,
         };
         Some(Heard { at, doing })
     });
-    heard.max_by(|a, b| (&a.at, a.doing).cmp(&(&b.at, b.doing)))
+    heard.max_by_key(|heard| (heard.at, heard.doing))
 }
