@@ -1,8 +1,8 @@
 //! `git colony land` and `git colony try`
 
 use crate::flow::land::{
-    self, Breaks, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome, TryReport,
-    WhichTests, Who, Why,
+    self, Breaks, Forecast, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome,
+    TryReport, WhichTests, Who, Why,
 };
 use crate::flow::reports::completion::Names;
 use crate::model::text::typed_word;
@@ -269,6 +269,7 @@ impl Answer for LandReport {
             let count = text::count(work.paths, "uncommitted path");
             format!("{count} of '{}' not merged", work.agent)
         }));
+        lines.extend(self.forecast.iter().filter(|_| !self.landed.is_empty()).map(foreseen));
         if !self.dirtied.is_empty() {
             lines.push(format!("the tests change files: {}", text::first_of(&self.dirtied)));
         }
@@ -338,8 +339,32 @@ fn ran(runs: &[RunReport]) -> Option<String> {
         });
     }
     let seconds: f64 = own.iter().map(|run| run.seconds).sum();
-    let shown = if seconds < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") };
-    Some(format!("{} of the tests, {shown} s", text::count(own.len(), "run")))
+    Some(format!("{} of the tests, {}", text::count(own.len(), "run"), shown(seconds)))
+}
+
+/// Returns a duration, as exact as a reader needs it.
+fn shown(seconds: f64) -> String {
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        10.0..180.0 => format!("{seconds:.0} s"),
+        _ => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
+/// Says how often the tests would run.
+fn foreseen(forecast: &Forecast) -> String {
+    let each = forecast.seconds_per_run;
+    #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+    let time = |runs: usize| each.map(|each| format!(", about {}", shown(each * runs as f64)));
+    let runs = |runs: usize| text::count(runs, "run") + &time(runs).unwrap_or_default();
+    let most = format!("if one fails, at most {}", runs(forecast.runs_if_one_fails));
+    match (forecast.passed, forecast.age_seconds) {
+        (Some(true), Some(age)) => format!("tests: passed with these files {} min ago", age / 60),
+        (Some(false), Some(age)) => {
+            format!("tests: failed with these files {} min ago; {most}", age / 60)
+        }
+        _ => format!("tests: {}; {most}", runs(forecast.runs)),
+    }
 }
 
 /// Returns the row of work that was left out.

@@ -97,6 +97,22 @@ impl TestResults {
         write(&self.result(key), result)
     }
 
+    /// Returns how long the last run of these commands took that passed, in seconds.
+    pub fn seconds_of(&self, commands: &[String]) -> Option<f64> {
+        read(&self.took(commands))
+    }
+
+    /// Stores how long a run took that passed.
+    pub fn put_seconds(&self, commands: &[String], seconds: f64) -> Result<()> {
+        write(&self.took(commands), &seconds)
+    }
+
+    fn took(&self, commands: &[String]) -> PathBuf {
+        let digest = blake3::hash(commands.join("\0").as_bytes()).to_hex().to_string();
+        let name = format!("took-{}.json", digest.get(..16).unwrap_or(&digest));
+        self.0.results().join(name)
+    }
+
     /// Deletes results that do not count any more.
     pub fn sweep(&self, world: &World) {
         let entries = std::fs::read_dir(self.0.results()).into_iter().flatten().flatten();

@@ -22,6 +22,7 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
         lines.extend(self.agents.iter().filter_map(lost));
+        lines.extend(self.agents.iter().filter_map(lost_work));
         let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
         lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
@@ -97,6 +98,17 @@ fn lost(row: &Row) -> Option<String> {
     let agent = row.agent.as_ref().filter(|_| row.lost)?;
     let agent = typed_word(agent);
     Some(format!("repair: git colony agents restore {agent}   # its files stay, uncommitted"))
+}
+
+/// Says how the work of an agent is restored that the agent has lost by merging the revert of it.
+fn lost_work(row: &Row) -> Option<String> {
+    let (agent, lost) = (row.agent.as_ref()?, row.lost_with.as_ref()?);
+    let (agent, commit) = (typed_word(agent), &lost.commit.to_string());
+    let commit = commit.get(..12).unwrap_or(commit);
+    Some(format!(
+        "{agent} merged the revert of its work, which is gone there too: \
+         git -C \"$(git colony agents path {agent})\" revert {commit}"
+    ))
 }
 
 /// Says why the uncommitted changes in the clone of an agent are unknown.

@@ -106,6 +106,9 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
     if let Some(other) = &row.contains_held {
         return Span::new(Role::Warning, format!("held: has {other}"));
     }
+    if row.lost_with.is_some() {
+        return Span::new(Role::Bad, "lost by a revert");
+    }
     let Some(into) = &row.into else {
         return Span::default();
     };

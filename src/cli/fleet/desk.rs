@@ -92,6 +92,7 @@ fn taught((command, purpose): (&'static str, &'static str)) -> Line {
 /// Returns `true` for an agent or fork with nothing left to merge or to keep.
 fn is_done(row: &Row) -> bool {
     row.state != Activity::Asks
+        && row.lost_with.is_none()
         && row.operation.is_none()
         && !row.lost
         && row.protected.is_none()

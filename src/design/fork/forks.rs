@@ -16,8 +16,8 @@ use super::claims::Claims;
 use super::fork_problem::ForkProblem;
 use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
-use super::shared_work::{Lineage, SharedWork};
-use super::{fork_record, published_forks};
+use super::shared_work::{Lineage, Reverted, SharedWork};
+use super::{fork_record, published_forks, swallowed};
 
 /// The maximum number of commits that are counted.
 const MAX_COMMITS: usize = 10_000;
@@ -53,6 +53,9 @@ pub struct Fork {
     /// The revert of its work on `into`, if that has not been merged again since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted: Option<RevertedWork>,
+    /// The revert of its work that it has merged by plain git: the work is gone from it, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_with: Option<RevertedWork>,
     /// The commit at which it was created, if that was recorded.
     #[serde(skip)]
     since: Option<Oid>,
@@ -239,6 +242,7 @@ fn describe(found: &FoundFork) -> Fork {
         ahead: 0,
         behind: 0,
         reverted: None,
+        lost_with: None,
         since: known.map(|record| record.base),
         is_current: false,
         into: None,
@@ -277,7 +281,9 @@ impl Comparing<'_> {
             &line,
         )?;
         fork.ahead = shared.ahead(repo, (target, tip), MAX_COMMITS)?.len();
-        fork.reverted = revert_of(repo, &shared)?;
+        fork.reverted = revert_of(repo, &shared.reverted)?;
+        let lost = swallowed::find(self.claims, repo, &line)?;
+        fork.lost_with = revert_of(repo, lost.as_slice())?;
         fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
         fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());
         shared.fetch(self.world, repo, target)?;
@@ -300,10 +306,10 @@ impl Comparing<'_> {
     }
 }
 
-/// Returns the newest commit that reverted work of a fork, if any counts.
-fn revert_of(repo: &Repo, shared: &SharedWork) -> Result<Option<RevertedWork>> {
+/// Returns the newest commit of some that reverted work of a fork.
+fn revert_of(repo: &Repo, all: &[Reverted]) -> Result<Option<RevertedWork>> {
     let mut newest: Option<RevertedWork> = None;
-    for reverted in &shared.reverted {
+    for reverted in all {
         let at = repo.read_commit(reverted.by)?.committer.moment();
         let found = RevertedWork {
             commit: reverted.by,

@@ -14,6 +14,7 @@ pub mod names;
 pub mod published_forks;
 mod remote_forks;
 pub mod shared_work;
+mod swallowed;
 
 use std::collections::BTreeMap;
 

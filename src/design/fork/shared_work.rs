@@ -139,18 +139,42 @@ fn one_way(claims: &mut Claims, repo: &Repo, holder: Oid, other: &Lineage) -> Re
     let commits = repo.commits_between(holder, &[other.tip], MAX_COMMITS)?;
     let mut history = History::read(claims, repo, commits)?;
     let squashed = history.squashed(repo, holder, other.tip)?;
+    let reverted = history.reverted(repo)?;
+    Ok(OneWay { squashed, reverted: owned(claims, repo, other, reverted)? })
+}
+
+/// Lists the merges of a branch's own work of which the branch itself has the revert.
+pub(super) fn own_reverts(
+    claims: &mut Claims,
+    repo: &Repo,
+    since: Oid,
+    line: &Lineage,
+) -> Result<Vec<Reverted>> {
+    let commits = repo.commits_between(line.tip, &[since], MAX_COMMITS)?;
+    let mut history = History::read(claims, repo, commits)?;
+    let reverted = history.reverted(repo)?;
+    owned(claims, repo, line, reverted)
+}
+
+/// Keeps the reverted merges that brought the work of a branch itself.
+fn owned(
+    claims: &mut Claims,
+    repo: &Repo,
+    line: &Lineage,
+    reverted: Vec<Reverted>,
+) -> Result<Vec<Reverted>> {
     let mut owned = Vec::new();
-    for found in history.reverted(repo)? {
+    for found in reverted {
         let name = match &found.name {
             Some(name) => Some(label_of(name).to_owned()),
             None => named_by(repo, found.range.to)?,
         };
         let claim = claims.of(repo, found.range.to)?;
-        if is_own(repo, other, &claim, &RevertOf { range: found.range, name })? {
+        if is_own(repo, line, &claim, &RevertOf { range: found.range, name })? {
             owned.push(found);
         }
     }
-    Ok(OneWay { squashed, reverted: owned })
+    Ok(owned)
 }
 
 /// Commits of a branch with their claims; those without any are left out.

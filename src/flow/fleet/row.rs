@@ -119,6 +119,9 @@ pub struct Row {
     /// The revert of its work on that branch, if the work has not been merged again since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted: Option<RevertedWork>,
+    /// The revert of its work that it has merged by plain git: the work is gone from it, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_with: Option<RevertedWork>,
     /// Whether it has no commits since that revert: merging it is not suggested.
     #[serde(skip)]
     pub(in crate::flow) is_as_reverted: bool,
@@ -358,6 +361,7 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
     row.into.clone_from(&fork.into);
     row.reverted.clone_from(&fork.reverted);
+    row.lost_with.clone_from(&fork.lost_with);
     row.is_as_reverted = match &fork.reverted {
         None => false,
         // A squash does not have the tip among its parents: there the times decide.

@@ -326,6 +326,9 @@ impl Bench<'_> {
         let mut result = self.run(commit, &label)?;
         result.confirmed = run == Run::Again && !result.passed;
         results.put(key, &result)?;
+        if let Some(tester) = self.tester.as_ref().filter(|_| result.passed) {
+            results.put_seconds(&tester.tests.commands, result.seconds)?;
+        }
         let how = if result.passed { "passed" } else { "failed" };
         (session.world.narrate)(&format!("{label}: {how}, {} s", result.seconds));
         Ok(result)

@@ -2,6 +2,7 @@
 //! that fail, and moves the branch once.
 
 mod bench;
+mod forecast;
 mod members;
 mod report;
 mod search;
@@ -28,6 +29,7 @@ use crate::store::settings::approved_commands::Approvals;
 use crate::store::state::event_log::announce;
 
 use bench::{Bench, Tester};
+pub use forecast::Forecast;
 use members::{Choice, Chosen};
 pub use report::{Breaks, LandOutcome, LandReport, LeftOut, RunReport, TryOutcome, TryReport, Why};
 use search::Found;
@@ -197,8 +199,10 @@ impl<'a> Station<'a> {
         let plan = search::Proof::couple(&mut bench, &[], &all)?;
         train.refuse_edits(session, bench.commit_of(&plan))?;
         if session.is_dry() {
+            let tests = tests.as_ref();
+            let forecast = tests.map(|tests| self.forecast(&bench, tests, &plan)).transpose()?;
             let found = Found { passing: plan, ..Found::default() };
-            return Ok(report::of_land(self, &bench, tests.as_ref(), &found));
+            return Ok(LandReport { forecast, ..report::of_land(self, &bench, tests, &found) });
         }
         if let Some(tests) = tests.as_ref().filter(|_| !plan.is_empty()) {
             bench.tester = Some(self.tester(tests, furnishing, &prepare)?);
@@ -264,12 +268,20 @@ impl<'a> Station<'a> {
             tree.delete()?;
         }
         self.results.sweep(&session.world);
-        let head = session.repo.head()?.commit();
-        let commands = setup_commands::of_commit(session, head, &self.approvals)?.into_iter();
-        let set_up = commands.map(|command| command.command).collect();
-        let acting = acting_agent::of_session(session).map(|(agent, _)| agent);
-        let whose = acting.unwrap_or_default();
+        let (whose, set_up) = (self.whose(), self.set_up()?);
         Ok(Tester { tree, furnishing, tests, prepare, whose, set_up })
+    }
+
+    /// Returns the texts of the commands that prepare the tree of the tests.
+    fn set_up(&self) -> Result<Vec<String>> {
+        let head = self.session.repo.head()?.commit();
+        let commands = setup_commands::of_commit(self.session, head, &self.approvals)?.into_iter();
+        Ok(commands.map(|command| command.command).collect())
+    }
+
+    /// Returns the agent that acts; an empty text for a person.
+    fn whose(&self) -> String {
+        acting_agent::of_session(self.session).map(|(agent, _)| agent).unwrap_or_default()
     }
 
     /// Prepares a tree that was made again: the ignored files that clones get, as copies, and the set-up commands.

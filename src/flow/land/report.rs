@@ -15,6 +15,7 @@ use crate::store::operation::LateFile;
 
 use super::Station;
 use super::bench::Bench;
+use super::forecast::Forecast;
 use super::members::Candidate;
 use super::search::{Broken, Found};
 use super::test_commands::Tests;
@@ -170,6 +171,9 @@ pub struct LandReport {
     pub runs: Vec<RunReport>,
     /// The tests; null if none ran.
     pub tests: Option<TestsReport>,
+    /// How often they would run, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// Paths that tests have changed in their working tree, the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dirtied: Vec<String>,
@@ -357,6 +361,7 @@ pub(super) fn of_land(
             .collect(),
         landed,
         tests: tests.map(|tests| tests.report(&bench.runs)),
+        forecast: None,
         runs: bench.runs.clone(),
         dirtied: bench.dirt.first.clone(),
         ignored_kept: Vec::new(),

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::commit;
 use crate::support::Sandbox;
@@ -166,4 +166,28 @@ fn a_killed_landing_has_moved_nothing_and_goes_on() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(landed["landed"].as_array().unwrap().len(), 3, "{}", json!(landed));
+}
+
+#[test]
+fn a_dry_run_foresees_the_runs() {
+    let desk = desk();
+    for name in ["ada", "bob", "cleo"] {
+        done(&desk, name, "good\n");
+    }
+    let unknown = desk.json(&["land", "-n"])["forecast"].clone();
+    assert_eq!((&unknown["passed"], &unknown["seconds_per_run"]), (&Value::Null, &Value::Null));
+    assert_eq!((&unknown["runs"], &unknown["runs_if_one_fails"]), (&json!(1), &json!(6)));
+    let text = desk.colony(&["land", "-n"]);
+    assert!(text.contains("\ntests: 1 run; if one fails, at most 6 runs\n"), "{text}");
+    desk.colony(&["try", "ada", "bob"]);
+    let told = desk.json(&["land", "-n"])["forecast"].clone();
+    assert_eq!((&told["passed"], told["seconds_per_run"].is_number()), (&Value::Null, true));
+    let text = desk.colony(&["land", "-n"]);
+    assert!(text.contains("\ntests: 1 run, about 0."), "{text}");
+    desk.colony(&["try"]);
+    let known = desk.json(&["land", "-n"])["forecast"].clone();
+    assert_eq!((&known["passed"], &known["runs"]), (&json!(true), &json!(0)));
+    assert_eq!(desk.json(&["land", "-n", "--no-test"]).get("forecast"), None);
+    let text = desk.colony(&["land", "-n"]);
+    assert!(text.contains("\ntests: passed with these files "), "{text}");
 }

@@ -243,6 +243,54 @@ fn merging_the_branch_keeps_the_reverted_work_of_an_agent() {
 }
 
 #[test]
+fn an_agent_that_lost_its_work_by_plain_git_is_shown() {
+    let ways: [&[&str]; 3] =
+        [&["merge", "-q", "--no-edit"], &["merge", "-q", "--ff"], &["rebase", "-q"]];
+    for (at, way) in ways.into_iter().enumerate() {
+        let desk = Sandbox::new();
+        let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+        commit(&ada, "ada.txt", "one\n");
+        commit(&ada, "list.txt", "one\n");
+        commit(&desk, "main.txt", "main\n");
+        desk.colony(&["merge", "ada"]);
+        commit(&desk, "later.txt", "later\n");
+        desk.colony(&["revert", "ada"]);
+        if at != 1 {
+            commit(&ada, "more.txt", "more\n");
+        }
+        assert_eq!(row(&desk).get("lost_with"), None);
+        let by_git = |place: &View| {
+            place.json(&["fleet"]);
+            place.git(&[way, &[&id(&desk, "main")]].concat());
+        };
+        by_git(&ada);
+        by_git(&bob);
+        assert!(!ada.path("ada.txt").exists());
+        ada.colony(&["agents", "done"]);
+        let shown_row = row(&desk);
+        let reverted = id(&desk, "main");
+        assert_eq!(
+            shown_row["lost_with"]["commit"],
+            reverted.as_str(),
+            "{way:?} {shown_row:#} {}",
+            ada.git(&["log", "--oneline", "--graph"])
+        );
+        let shown = desk.colony(&["fleet"]);
+        let (_, command) = shown.split_once("which is gone there too: ").expect(&shown);
+        assert!(!shown.contains("bob merged the revert"), "{shown}");
+        let line = command.lines().next().unwrap();
+        let done = desk.with_program().process("sh").args(["-c", line]).status();
+        assert!(done.unwrap().success(), "{line}");
+        assert!(ada.path("ada.txt").exists() && ada.path("list.txt").exists());
+        ada.colony(&["agents", "done"]);
+        assert_eq!(row(&desk).get("lost_with"), None, "{way:?}");
+        desk.colony(&["merge", "ada"]);
+        assert!(desk.path("ada.txt").exists() && desk.path("list.txt").exists(), "{way:?}");
+        desk.check_invariants_of_git();
+    }
+}
+
+#[test]
 fn merging_an_agent_after_a_revert_brings_all_of_its_work() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");

@@ -1,0 +1,41 @@
+//! Reverts that a fork has merged as any other change: plain git deletes the fork's own work in it, where our merges keep it.
+
+use std::collections::BTreeSet;
+
+use crate::git::{Oid, Repo};
+use crate::model::Result;
+
+use super::claims::Claims;
+use super::shared_work::{Lineage, Reverted, own_reverts};
+
+/// The most paths of a merge that are compared.
+const MAX_PATHS: usize = 10_000;
+
+/// Finds the revert of a fork's own work that took the work off the fork as well: of all that the merge changed, nothing
+/// is left at its tip. `None` where the beginning of the fork is unknown.
+pub(super) fn find(claims: &mut Claims, repo: &Repo, line: &Lineage) -> Result<Option<Reverted>> {
+    let since = line.since.filter(|since| repo.object_size(*since).is_some());
+    let Some(since) = since.filter(|since| *since != line.tip) else {
+        return Ok(None);
+    };
+    for found in own_reverts(claims, repo, since, line)? {
+        if is_gone(repo, line.tip, &found)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns `true` if a tip has, of all paths that a merge changed, what the revert of the merge left of them.
+fn is_gone(repo: &Repo, tip: Oid, reverted: &Reverted) -> Result<bool> {
+    let tree = |commit| repo.tree_of(Some(commit));
+    let changed = |old, new| -> Result<BTreeSet<_>> {
+        let changes = repo.diff_trees(tree(old)?, tree(new)?)?;
+        Ok(changes.into_iter().map(|change| change.path).collect())
+    };
+    let brought = changed(reverted.range.from, reverted.range.to)?;
+    if brought.is_empty() || brought.len() > MAX_PATHS {
+        return Ok(false);
+    }
+    Ok(brought.is_disjoint(&changed(reverted.by, tip)?))
+}
