@@ -25,17 +25,9 @@ const MAX_TAIL_LINES: usize = 10;
 /// it takes the agents that are done, with everything committed. Tests that '.colony/colony.toml' names need your
 /// approval once. They run code of agents with your rights, in no sandbox.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag that people type")]
 pub(super) struct Args {
-    /// Agents, forks or branches (default: the agents that are done)
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// Take all agents with commits, also those that are not done
-    #[arg(long, conflicts_with = "names")]
-    all: bool,
-    /// Do not take this agent or fork
-    #[arg(long, value_name = "NAME", conflicts_with = "names")]
-    except: Vec<String>,
+    #[command(flatten)]
+    train: TrainArgs,
     /// Move this branch, which need not be checked out (default: the current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
@@ -48,15 +40,6 @@ pub(super) struct Args {
     /// Merge without tests
     #[arg(long)]
     no_test: bool,
-    /// Make the working tree of the tests again, without build files
-    #[arg(long)]
-    fresh: bool,
-    /// Run tests again whose result is known; a result counts for a day
-    #[arg(long)]
-    retest: bool,
-    /// Approve a command of the repository that would run (agents may not use it)
-    #[arg(long, value_name = "ID")]
-    approve: Vec<String>,
     /// Show what would be merged and what conflicts, and run nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -69,24 +52,31 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "git colony try [OPTIONS] [NAME...] [-- <COMMAND>]")]
 pub(super) struct TryArgs {
-    /// Agents, forks or branches (default: the agents that are done)
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    #[command(flatten)]
+    train: TrainArgs,
     /// Test with this command
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// Take all agents with commits, also those that are not done
-    #[arg(long, conflicts_with = "names")]
-    all: bool,
-    /// Do not take this agent or fork
-    #[arg(long, value_name = "NAME", conflicts_with = "names")]
-    except: Vec<String>,
     /// Merge onto this branch (default: the current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
     /// Run the tests at most N times
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     max_runs: u16,
+}
+
+/// Whose work is taken, and how its tests run.
+#[derive(Debug, clap::Args)]
+struct TrainArgs {
+    /// Agents, forks or branches (default: the agents that are done)
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Take all agents with commits, also those that are not done
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Do not take this agent or fork
+    #[arg(long, value_name = "NAME", conflicts_with = "names")]
+    except: Vec<String>,
     /// Make the working tree of the tests again, without build files
     #[arg(long)]
     fresh: bool,
@@ -96,6 +86,25 @@ pub(super) struct TryArgs {
     /// Approve a command of the repository that would run (agents may not use it)
     #[arg(long, value_name = "ID")]
     approve: Vec<String>,
+}
+
+impl TrainArgs {
+    /// Returns the request that they make.
+    fn request(self, command: &'static str) -> Request {
+        Request {
+            command,
+            who: match self.names.is_empty() {
+                false => Who::Named(self.names),
+                true if self.all => Who::All,
+                true => Who::Done,
+            },
+            except: self.except,
+            fresh: self.fresh,
+            retest: self.retest,
+            approve: self.approve,
+            ..Request::default()
+        }
+    }
 }
 
 pub(super) fn declaration() -> Declaration {
@@ -149,13 +158,10 @@ pub(super) fn try_declaration() -> Declaration {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if args.dry_run {
         // Who is done is a copy of what others have published, as their branches are.
-        land::look(&face.session_among_others(Run::ForReal, &args.names)?);
+        land::look(&face.session_among_others(Run::ForReal, &args.train.names)?);
     }
-    let session = face.session_among_others(Run::from(args.dry_run), &args.names)?;
+    let session = face.session_among_others(Run::from(args.dry_run), &args.train.names)?;
     let request = Request {
-        command: "land",
-        who: who(args.names, args.all),
-        except: args.except,
         into: args.into,
         squash: args.squash,
         tests: match args.test {
@@ -163,39 +169,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             None if args.no_test => WhichTests::None,
             None => WhichTests::Configured,
         },
-        fresh: args.fresh,
-        retest: args.retest,
-        approve: args.approve,
-        max_runs: None,
+        ..args.train.request("land")
     };
     let report = land::land(&session, &request)?;
     face.answer(&report)
 }
 
 pub(super) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Run::ForReal, &args.names)?;
+    let session = face.session_among_others(Run::ForReal, &args.train.names)?;
     let request = Request {
-        command: "try",
-        who: who(args.names, args.all),
-        except: args.except,
         into: args.into,
         tests: line_of(&args.command).map_or(WhichTests::Configured, WhichTests::Command),
-        fresh: args.fresh,
-        retest: args.retest,
-        approve: args.approve,
         max_runs: Some(args.max_runs.into()),
-        ..Request::default()
+        ..args.train.request("try")
     };
     let report = land::try_work(&session, &request)?;
     face.answer(&report)
-}
-
-fn who(names: Vec<String>, all: bool) -> Who {
-    match names.is_empty() {
-        false => Who::Named(names),
-        true if all => Who::All,
-        true => Who::Done,
-    }
 }
 
 /// Returns words as a line for the shell; one word is a line already.
@@ -257,6 +246,7 @@ impl Answer for LandReport {
             })
             .collect();
         rows.extend(self.left_out.iter().map(row));
+        rows.extend(self.passed_over.iter().map(passed_over));
         rows.extend(
             self.up_to_date
                 .iter()
@@ -315,7 +305,9 @@ impl Answer for TryReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines = text::table(&self.left_out.iter().map(row).collect::<Vec<_>>());
+        let left_out = self.left_out.iter().map(row);
+        let rows: Vec<_> = left_out.chain(self.passed_over.iter().map(passed_over)).collect();
+        let mut lines = text::table(&rows);
         if let Some(breaks) = &self.breaks {
             if !breaks.with.is_empty() {
                 lines.push(format!("they pass with {} alone", text::first_of(&breaks.with)));
@@ -369,29 +361,37 @@ fn foreseen(forecast: &Forecast) -> String {
 
 /// Returns the row of work that was left out.
 fn row(left: &LeftOut) -> Vec<String> {
+    vec![format!("  {}", left.name), format!("left out: {}", reason(left))]
+}
+
+/// Returns the row of work that was not taken, since it was not named.
+fn passed_over(left: &LeftOut) -> Vec<String> {
+    vec![format!("  {}", left.name), format!("not taken: {}", reason(left))]
+}
+
+fn reason(left: &LeftOut) -> String {
     let with = &left.with;
-    let why = match left.why {
+    match left.why {
         Why::Failed => match left.exit_code {
-            Some(code) => format!("left out: the tests fail with it (exit code {code})"),
-            None => "left out: the tests fail with it (ended by a signal or too late)".to_owned(),
+            Some(code) => format!("the tests fail with it (exit code {code})"),
+            None => "the tests fail with it (ended by a signal or too late)".to_owned(),
         },
         Why::Conflicts => {
             let paths: Vec<String> = left.paths.iter().map(ToString::to_string).collect();
             let with =
                 if with.is_empty() { String::new() } else { format!(" with {}", with.join(" ")) };
-            format!("left out: conflicts{with}: {}", text::first_of(&paths))
+            format!("conflicts{with}: {}", text::first_of(&paths))
         }
-        Why::Contains => format!("left out: has commits of {}", with.join(" ")),
-        Why::Held => "left out: it is held back".to_owned(),
-        Why::Uncommitted => "left out: it has uncommitted files".to_owned(),
-        Why::OutsideScope => "left out: changes paths outside the allowed ones".to_owned(),
-        Why::Unrelated => "left out: no common ancestor".to_owned(),
-        Why::InProgress => "left out: a git operation is in progress in its clone".to_owned(),
-        Why::Unreadable => {
-            format!("left out: {}", left.reason.as_deref().unwrap_or("it cannot be read"))
-        }
-    };
-    vec![format!("  {}", left.name), why]
+        Why::Contains => format!("has commits of {}", with.join(" ")),
+        Why::Held => "it is held back".to_owned(),
+        Why::Uncommitted => "it has uncommitted files".to_owned(),
+        Why::OutsideScope => "changes paths outside the allowed ones".to_owned(),
+        Why::Reverted => "it was reverted; to merge it again, name it".to_owned(),
+        Why::FailedBefore => "failed or conflicted here already; name it to try again".to_owned(),
+        Why::Unrelated => "no common ancestor".to_owned(),
+        Why::InProgress => "a git operation is in progress in its clone".to_owned(),
+        Why::Unreadable => left.reason.as_deref().unwrap_or("it cannot be read").to_owned(),
+    }
 }
 
 /// Shows the command that fails, and the end of its output.

@@ -32,6 +32,8 @@ pub(super) struct Chosen {
     pub(super) members: Vec<Candidate>,
     /// Named work that is not taken.
     pub(super) left_out: Vec<LeftOut>,
+    /// Work that is done and not taken, since nobody named it.
+    pub(super) passed_over: Vec<LeftOut>,
     /// The pairs that clash, and in which paths.
     pub(super) clashes: BTreeMap<(String, String), Vec<RepoPath>>,
 }
@@ -52,6 +54,7 @@ impl Choice<'_> {
         let mut chosen = Chosen {
             members: Vec::new(),
             left_out: Vec::new(),
+            passed_over: Vec::new(),
             clashes: clashes
                 .map(|clash| ((clash.a.clone(), clash.b.clone()), clash.paths.clone()))
                 .collect(),
@@ -86,22 +89,29 @@ impl Choice<'_> {
                 chosen.left_out.extend(left.filter(|left| !self.is_excepted(&left.name)));
             }
         }
-        let mut failed = Vec::new();
-        // Reverted work lands again when it is named, or has a later commit.
-        let may_land = |row: &&Row| refusal(row).is_none() && !row.is_as_reverted;
-        for row in open.filter(is_ready).filter(may_land) {
+        for row in open.filter(is_ready) {
             let Some(candidate) = Candidate::of_row(session, row)? else {
                 continue;
             };
-            if takes_all || !self.has_failed(&candidate) {
-                chosen.members.push(candidate);
-            } else {
-                failed.push(candidate.name);
+            if self.is_excepted(&candidate.name) {
+                continue;
+            }
+            let has_failed = !takes_all && self.has_failed(&candidate);
+            // Reverted work lands again when it is named, or has a later commit.
+            let why = refusal(row)
+                .or_else(|| row.is_as_reverted.then_some((Why::Reverted, None)))
+                .or_else(|| has_failed.then_some((Why::FailedBefore, None)));
+            match why {
+                None => chosen.members.push(candidate),
+                Some((why, with)) => {
+                    let with = with.into_iter().collect();
+                    chosen.passed_over.push(LeftOut { with, ..LeftOut::of(&candidate, why) });
+                }
             }
         }
-        chosen.members.retain(|candidate| !self.is_excepted(&candidate.name));
         if chosen.members.is_empty() {
-            return Err(self.nothing(&failed));
+            let failed = chosen.passed_over.iter().filter(|it| it.why == Why::FailedBefore);
+            return Err(self.nothing(&failed.map(|it| it.name.clone()).collect::<Vec<_>>()));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 mod bench;
 mod forecast;
+mod left_out;
 mod members;
 mod report;
 mod search;
@@ -30,8 +31,9 @@ use crate::store::state::event_log::announce;
 
 use bench::{Bench, Tester};
 pub use forecast::Forecast;
+pub use left_out::{LeftOut, Why};
 use members::{Choice, Chosen};
-pub use report::{Breaks, LandOutcome, LandReport, LeftOut, RunReport, TryOutcome, TryReport, Why};
+pub use report::{Breaks, LandOutcome, LandReport, RunReport, TryOutcome, TryReport};
 use search::Found;
 use test_commands::Tests;
 

@@ -16,6 +16,7 @@ use crate::store::operation::LateFile;
 use super::Station;
 use super::bench::Bench;
 use super::forecast::Forecast;
+use super::left_out::LeftOut;
 use super::members::Candidate;
 use super::search::{Broken, Found};
 use super::test_commands::Tests;
@@ -38,30 +39,6 @@ pub enum LandOutcome {
     BaseFailing,
 }
 
-/// Why work was left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// The tests fail with it, twice.
-    Failed,
-    /// It conflicts.
-    Conflicts,
-    /// It has commits of work that is held back or was left out.
-    Contains,
-    /// A person holds it back.
-    Held,
-    /// Its agent is done, and has uncommitted files.
-    Uncommitted,
-    /// It changes paths outside the allowed paths of its agent.
-    OutsideScope,
-    /// Its history has no common ancestor with the branch.
-    Unrelated,
-    /// A git operation is in progress in its clone.
-    InProgress,
-    /// It cannot be read.
-    Unreadable,
-}
-
 /// Work that has landed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Landed {
@@ -77,40 +54,6 @@ pub struct Landed {
     pub commit: Option<Oid>,
     /// Other agents whose commits come with it, which the branch did not have.
     pub brings: Vec<String>,
-}
-
-/// Work that was left out.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct LeftOut {
-    /// The agent, else the fork or branch.
-    pub name: String,
-    /// The agent.
-    pub agent: Option<String>,
-    /// The fork.
-    pub fork: Option<String>,
-    /// Its commit.
-    pub tip: Oid,
-    /// Why.
-    pub why: Why,
-    /// Those with whom it conflicts, whose commits it has, or with whom the tests failed.
-    pub with: Vec<String>,
-    /// The paths in conflict.
-    pub paths: Vec<RepoPath>,
-    /// The command that failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// Its exit code; null if a signal ended it, or it took too long.
-    pub exit_code: Option<i32>,
-    /// The last lines that it printed, at most 20: text of the repository.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_tail: Option<String>,
-    /// The file with more of them.
-    #[schemars(with = "Option<String>")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log: Option<PathBuf>,
-    /// More about why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
 }
 
 /// A run of the tests.
@@ -158,6 +101,9 @@ pub struct LandReport {
     pub landed: Vec<Landed>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
+    /// Work that is done and was not taken, since it was not named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<LeftOut>,
     /// How the tests fail on the branch by itself; then nothing was merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaks: Option<Breaks>,
@@ -230,6 +176,9 @@ pub struct TryReport {
     pub names: Vec<String>,
     /// What does not merge cleanly, or was left out for another reason.
     pub left_out: Vec<LeftOut>,
+    /// Work that is done and was not taken, since it was not named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<LeftOut>,
     /// The work with which the tests fail.
     pub breaks: Option<Breaks>,
     /// The runs of the tests, in order.
@@ -239,25 +188,6 @@ pub struct TryReport {
     /// The working tree, in which all of it is merged.
     #[schemars(with = "String")]
     pub path: PathBuf,
-}
-
-impl LeftOut {
-    pub(super) fn of(candidate: &Candidate, why: Why) -> LeftOut {
-        LeftOut {
-            name: candidate.name.clone(),
-            agent: candidate.agent.clone(),
-            fork: candidate.fork.clone(),
-            tip: candidate.member.commit(),
-            why,
-            with: Vec::new(),
-            paths: Vec::new(),
-            command: None,
-            exit_code: None,
-            output_tail: None,
-            log: None,
-            reason: None,
-        }
-    }
 }
 
 impl Tests {
@@ -351,6 +281,7 @@ pub(super) fn of_land(
         base: bench.train.tip(),
         commit: None,
         left_out,
+        passed_over: bench.chosen.passed_over.clone(),
         breaks: found.is_base_failing.then(|| bench.breaks(&[])),
         up_to_date: bench.names_of(&up_to_date),
         flaky: bench.names_of(&found.flaky),
@@ -392,6 +323,7 @@ pub(super) fn of_try(
         tree,
         names: bench.names_of(&broken.merged),
         left_out,
+        passed_over: bench.chosen.passed_over.clone(),
         breaks,
         runs: bench.runs.clone(),
         tests: tests.report(&bench.runs),

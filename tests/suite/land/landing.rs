@@ -192,6 +192,31 @@ fn who_has_commits_of_one_left_out_is_left_out_too() {
 }
 
 #[test]
+fn who_is_done_and_not_taken_is_named_with_the_reason() {
+    let desk = desk();
+    let (ada, bob) = (done(&desk, "ada", "good\n"), done(&desk, "bob", "good\n"));
+    done(&desk, "cleo", "BAD\n");
+    partly(&desk, &["land", "--except", "bob"]);
+    desk.colony(&["revert", "ada"]);
+    desk.colony(&["agents", "hold", "bob"]);
+    partly(&desk, &["land", "cleo"]);
+    done(&desk, "dan", "good\n");
+    // What somebody has decided is no failure.
+    let planned = desk.json(&["land", "-n"]);
+    assert_eq!(names(&planned["landed"]), ["dan"], "{planned:#}");
+    let over = planned["passed_over"].as_array().unwrap().iter();
+    let over: Vec<_> = over.map(|one| (one["name"].clone(), one["why"].clone())).collect();
+    let wanted = [("ada", "reverted"), ("bob", "held"), ("cleo", "failed_before")];
+    assert_eq!(over, wanted.map(|(name, why)| (json!(name), json!(why))));
+    let text = desk.colony(&["land"]);
+    assert!(text.contains("  bob   not taken: it is held back\n"), "{text}");
+    commit(&ada, "ada.txt", "better\n");
+    ada.colony(&["agents", "done"]);
+    bob.colony(&["agents", "done"]);
+    assert_eq!(names(&desk.json(&["land"])["landed"]), ["ada"]);
+}
+
+#[test]
 fn who_was_merged_by_one_left_out_is_not_at_fault() {
     let desk = desk();
     let (ada, bob) = (done(&desk, "ada", "good\n"), done(&desk, "bob", "BAD\n"));
