@@ -9,6 +9,7 @@ use crate::model::interrupt::Interrupt;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+use super::compare::tree_cache::TreeCache;
 use super::foreign_repository::StandIn;
 use super::object::odd_commits;
 use super::refs::{self, RefName};
@@ -27,6 +28,8 @@ pub struct Repo {
     pub(super) interrupt: Interrupt,
     /// The index as last read, with the stat data of its file.
     pub(super) read_index: RefCell<Option<ReadIndex>>,
+    /// The trees that were compared.
+    pub(super) tree_cache: TreeCache,
     /// The folder for large files from clean filters, if not git-lfs's own store.
     pub(super) large_files_in: RefCell<Option<PathBuf>>,
     /// Its git directory, if that is temporary.
@@ -193,6 +196,7 @@ impl Repo {
             writes,
             interrupt: interrupt.clone(),
             read_index: RefCell::new(None),
+            tree_cache: TreeCache::default(),
             large_files_in: RefCell::new(None),
             scratch: None,
             stand_in: None,
