@@ -11,6 +11,7 @@ use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::compare::tree_cache::TreeCache;
 use super::foreign_repository::StandIn;
+use super::index::index_file::SharedIndex;
 use super::object::odd_commits;
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
@@ -76,7 +77,7 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
 /// The number of symbolic refs that git follows from HEAD.
 const MAX_SYMBOLIC_REFS: usize = 5;
 
-type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
+type ReadIndex = (gix::index::entry::Stat, SharedIndex);
 
 /// The destination of new objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
