@@ -190,7 +190,7 @@ impl Repo {
             index.skip_worktree(&outside);
             all.retain(|path| !outside.contains(path));
         }
-        let mut file = index.file;
+        let mut file = index.file.into_file();
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let mut options =
             self.inner.checkout_options(source).or_code(Code::RepositoryBroken, cannot)?;

@@ -9,7 +9,9 @@ use crate::model::interrupt::Interrupt;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
+use super::compare::tree_cache::TreeCache;
 use super::foreign_repository::StandIn;
+use super::index::index_file::SharedIndex;
 use super::object::odd_commits;
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
@@ -27,6 +29,8 @@ pub struct Repo {
     pub(super) interrupt: Interrupt,
     /// The index as last read, with the stat data of its file.
     pub(super) read_index: RefCell<Option<ReadIndex>>,
+    /// The trees that were compared.
+    pub(super) tree_cache: TreeCache,
     /// The folder for large files from clean filters, if not git-lfs's own store.
     pub(super) large_files_in: RefCell<Option<PathBuf>>,
     /// Its git directory, if that is temporary.
@@ -73,7 +77,7 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
 /// The number of symbolic refs that git follows from HEAD.
 const MAX_SYMBOLIC_REFS: usize = 5;
 
-type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
+type ReadIndex = (gix::index::entry::Stat, SharedIndex);
 
 /// The destination of new objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +197,7 @@ impl Repo {
             writes,
             interrupt: interrupt.clone(),
             read_index: RefCell::new(None),
+            tree_cache: TreeCache::default(),
             large_files_in: RefCell::new(None),
             scratch: None,
             stand_in: None,

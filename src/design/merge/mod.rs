@@ -147,7 +147,8 @@ pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
-    let mut computed = Computed::of(session, request, &sides)?;
+    let compute = || Computed::of(session, request, &sides);
+    let mut computed = session.repo.with_index_ahead(compute)?;
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
@@ -185,7 +186,10 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
 /// Looks only as far as the answer needs: changes that are certain need no merge, and no scan of the files.
 fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
-    let mut computed = Computed::begin(session, request, &sides)?;
+    let begin = || Computed::begin(session, request, &sides);
+    // Where only a ref would move, the index does not matter.
+    let mut computed =
+        if sides.goal.is_here { session.repo.with_index_ahead(begin)? } else { begin()? };
     computed.report.dry_run = true;
     let changes = computed.certain_changes(session, request)?;
     if let Some(changes) = changes.filter(|changes| is_free(session, &sides, changes)) {

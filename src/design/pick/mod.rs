@@ -108,7 +108,7 @@ pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
     let wanted = wanted_by(session, request, &goal)?;
-    let agreed = agreed_on(session, &goal, &wanted)?;
+    let agreed = session.repo.with_index_ahead(|| agreed_on(session, &goal, &wanted))?;
     if is_nothing_to_do(request, &agreed.computed) {
         return report_of(session, &goal, &agreed.computed);
     }

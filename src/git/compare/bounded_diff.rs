@@ -8,37 +8,35 @@ use gix::diff::tree::visit::{Action, Change};
 use gix::diff::tree::{Recorder, Visit};
 
 use crate::git::Oid;
-use crate::model::{Code, Result, ResultExt as _};
+use crate::model::{Code, Error, Result, ResultExt as _};
 
+use super::tree_cache::{TreeCache, Trees};
 use super::tree_weight::{self, MAX_CHANGES, TooLarge};
 
 /// Lists the files that differ between two trees. The inner error is the reason not to list them: a
 /// few small trees can expand to any number of paths, and the limit is `most`.
 pub(in crate::git) fn changed_files(
     repository: &gix::Repository,
+    cache: &TreeCache,
     (old, new): (Oid, Oid),
     most: usize,
 ) -> Result<std::result::Result<Vec<RecordedChange>, TooLarge>> {
     let most_changes = MAX_CHANGES.min(most.saturating_mul(DIRECTORIES));
-    if let Err(why) = tree_weight::weigh(repository, (old, new), most_changes)? {
+    let trees = Trees { repo: repository, cache };
+    if let Err(why) = tree_weight::weigh(trees, (old, new), most_changes)? {
         return Ok(Err(why));
     }
     let hash = repository.object_hash();
     let cannot = || "cannot compare two trees";
-    let data = |id: Oid| -> Result<Vec<u8>> {
-        if id.0.is_empty_tree() {
-            return Ok(Vec::new());
-        }
-        let tree = repository.find_tree(id.0);
-        Ok(tree.or_code(Code::ObjectMissing, cannot)?.detach().data)
-    };
+    // The limits of the weight hold for both.
+    let data = |id: Oid| Ok::<_, Error>(trees.read(id.0, u64::MAX)?.unwrap_or_default());
     let (old, new) = (data(old)?, data(new)?);
     let mut files = Files { recorder: Recorder::default(), left: most, is_over: false };
     let compared = gix::diff::tree(
         gix::objs::TreeRefIter::from_bytes(&old, hash),
         gix::objs::TreeRefIter::from_bytes(&new, hash),
         gix::diff::tree::State::default(),
-        &repository.objects,
+        trees,
         &mut files,
     );
     if files.is_over {
@@ -117,8 +115,9 @@ mod tests {
             let written = repository.write_object(gix::objs::Tree { entries });
             below = (EntryKind::Tree, written.unwrap().detach());
             let (tree, none) = (Oid(below.1), Oid(repository.empty_tree().id));
-            let there = changed_files(&repository, (none, tree), 1000).unwrap();
-            let back = changed_files(&repository, (tree, none), 1000).unwrap();
+            let cache = TreeCache::default();
+            let there = changed_files(&repository, &cache, (none, tree), 1000).unwrap();
+            let back = changed_files(&repository, &cache, (tree, none), 1000).unwrap();
             assert_eq!(there.as_ref().map(Vec::len), back.as_ref().map(Vec::len));
             counts.push(there.map(|files| files.len()).ok());
         }

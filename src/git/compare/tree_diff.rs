@@ -30,7 +30,7 @@ impl Repo {
         if old == new {
             return Ok(Vec::new());
         }
-        let changes = changed_files(&self.inner, (old, new), MAX_CHANGES)?
+        let changes = changed_files(&self.inner, &self.tree_cache, (old, new), MAX_CHANGES)?
             .map_err(|why| why.error((old, new)))?;
         let mut by_path = std::collections::BTreeMap::<RepoPath, TreeChange>::new();
         for record in changes {

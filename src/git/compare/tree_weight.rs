@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::objs::TreeRefIter;
@@ -14,6 +15,8 @@ use gix::objs::tree::EntryRef;
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _};
+
+use super::tree_cache::Trees;
 
 /// The maximum number of paths that differ, directories included.
 pub(in crate::git) const MAX_CHANGES: usize = 4_000_000;
@@ -62,7 +65,7 @@ impl Repo {
     /// Refuses two trees whose difference exceeds the limits. Reads the trees that differ, each
     /// pair once.
     pub fn require_comparable(&self, old: Oid, new: Oid) -> Result<()> {
-        match weigh(&self.inner, (old, new), MAX_CHANGES)? {
+        match weigh(self.trees(), (old, new), MAX_CHANGES)? {
             Ok(_) => Ok(()),
             Err(why) => Err(why.error((old, new))),
         }
@@ -70,12 +73,12 @@ impl Repo {
 }
 
 /// Counts the paths that differ between two trees, and one for each directory.
-pub(in crate::git) fn weigh(
-    repo: &gix::Repository,
+pub(super) fn weigh(
+    trees: Trees<'_>,
     (old, new): (Oid, Oid),
     most: usize,
 ) -> Result<std::result::Result<usize, TooLarge>> {
-    let mut walk = Walk { repo, most, met: 0, bytes_left: MAX_READ_BYTES, known: HashMap::new() };
+    let mut walk = Walk { trees, most, met: 0, bytes_left: MAX_READ_BYTES, known: HashMap::new() };
     match walk.run((old.0, new.0)) {
         Ok(count) => Ok(Ok(count)),
         Err(Stop::TooLarge(why)) => Ok(Err(why)),
@@ -99,7 +102,7 @@ impl From<Error> for Stop {
 type Pair = (ObjectId, ObjectId);
 
 struct Walk<'a> {
-    repo: &'a gix::Repository,
+    trees: Trees<'a>,
     most: usize,
     /// The differences in the pairs that were opened, each counted once.
     met: usize,
@@ -158,7 +161,7 @@ impl Walk<'_> {
     /// Walks two sorted trees side by side. If they are not sorted, it counts more differences than
     /// there are, never fewer.
     fn compare(&self, (old, new): (&[u8], &[u8]), opened: &mut Opened) -> Result<(), Stop> {
-        let none = ObjectId::empty_tree(self.repo.object_hash());
+        let none = ObjectId::empty_tree(self.trees.repo.object_hash());
         let mut old = self.entries(old).peekable();
         let mut new = self.entries(new).peekable();
         loop {
@@ -187,23 +190,19 @@ impl Walk<'_> {
     }
 
     fn entries<'b>(&self, tree: &'b [u8]) -> impl Iterator<Item = Result<EntryRef<'b>>> {
-        let entries = TreeRefIter::from_bytes(tree, self.repo.object_hash());
+        let entries = TreeRefIter::from_bytes(tree, self.trees.repo.object_hash());
         entries.map(|entry| entry.or_code(Code::RepositoryBroken, || "a tree is malformed"))
     }
 
-    fn read(&mut self, id: ObjectId) -> Result<Vec<u8>, Stop> {
+    fn read(&mut self, id: ObjectId) -> Result<Arc<[u8]>, Stop> {
         if id.is_empty_tree() {
-            return Ok(Vec::new());
+            return Ok(Arc::default());
         }
-        let cannot = || format!("cannot read tree {id}");
-        let header = self.repo.find_header(id).or_code(Code::ObjectMissing, cannot)?;
-        let cost = header.size().saturating_add(BYTES_PER_TREE);
-        if header.size() > MAX_TREE_BYTES || cost > self.bytes_left {
-            return Err(Stop::TooLarge(TooLarge::Heavy));
-        }
-        self.bytes_left -= cost;
-        let tree = self.repo.find_tree(id).or_code(Code::ObjectMissing, cannot)?;
-        Ok(tree.detach().data)
+        let heavy = || Stop::TooLarge(TooLarge::Heavy);
+        let left = self.bytes_left.checked_sub(BYTES_PER_TREE).ok_or_else(heavy)?;
+        let tree = self.trees.read(id, left.min(MAX_TREE_BYTES))?.ok_or_else(heavy)?;
+        self.bytes_left = left.saturating_sub(tree.len() as u64);
+        Ok(tree)
     }
 }
 

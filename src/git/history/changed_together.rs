@@ -5,6 +5,7 @@ use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::git::compare::bounded_diff::changed_files;
+use crate::git::compare::tree_cache::TreeCache;
 use crate::git::object::message;
 use crate::git::{Objects, Oid};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
@@ -106,7 +107,9 @@ impl Objects {
             }
             _ => return Ok(Vec::new()),
         };
-        let changes = changed_files(repo, (before, tree(&found)?), most)?.into_iter().flatten();
+        let cache = TreeCache::default();
+        let changes =
+            changed_files(repo, &cache, (before, tree(&found)?), most)?.into_iter().flatten();
         let mut paths: Vec<RepoPath> = changes
             .map(|change| match change {
                 Change::Addition { path, .. }

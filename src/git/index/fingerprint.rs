@@ -14,7 +14,7 @@ use super::{Index, MEANINGFUL, stat_of};
 impl Repo {
     /// Returns the fingerprint of the index on disk.
     pub fn index_fingerprint(&self) -> Result<String> {
-        Ok(fingerprint(&*self.shared_index()?))
+        Ok(self.shared_index()?.fingerprint())
     }
 }
 
@@ -22,7 +22,7 @@ impl Index {
     /// Returns a digest of the paths, modes, blobs, stages and flags of the index. Stat data is
     /// left out, so a mere refresh does not change it.
     pub fn fingerprint(&self) -> String {
-        fingerprint(&self.file)
+        self.file.fingerprint()
     }
 
     /// Returns `true` if the stat data shows that the file at `path` is unchanged since the index
@@ -41,7 +41,8 @@ impl Index {
     }
 }
 
-fn fingerprint(file: &gix::index::File) -> String {
+/// Computes the fingerprint of an index.
+pub(super) fn fingerprint_of(file: &gix::index::File) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = Vec::with_capacity(64 * 1024);
     let paths = file.path_backing();

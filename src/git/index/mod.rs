@@ -9,13 +9,13 @@
 mod cache_tree;
 mod fingerprint;
 mod index_edit;
+pub(super) mod index_file;
 pub mod index_state;
 mod staged;
 
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use gix::bstr::{BStr, ByteSlice as _};
@@ -25,6 +25,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::worktree::tracked::is_too_young;
 use super::{Oid, Repo, TreeEntry};
+use index_file::SharedIndex;
 
 /// The flags that the user sets on an entry; the others are bookkeeping.
 pub(super) const MEANINGFUL: Flags =
@@ -33,14 +34,14 @@ pub(super) const MEANINGFUL: Flags =
 /// An index in memory.
 #[derive(Clone)]
 pub struct Index {
-    pub(super) file: gix::index::File,
+    pub(super) file: SharedIndex,
     /// The cache-tree to write, if any.
     cache: Option<gix::index::extension::Tree>,
 }
 
 impl Index {
-    pub(super) fn new(file: gix::index::File) -> Index {
-        Index { file, cache: None }
+    pub(super) fn new(file: impl Into<SharedIndex>) -> Index {
+        Index { file: file.into(), cache: None }
     }
 
     /// Iterates over the regular files without a conflict: path and blob.
@@ -64,7 +65,7 @@ impl Index {
 impl Repo {
     /// Reads the index from disk, or returns an empty one.
     pub fn load_index(&self) -> Result<Index> {
-        Ok(Index::new((*self.shared_index()?).clone()))
+        Ok(Index::new(self.shared_index()?))
     }
 
     /// Reads the index as the base of a newer one that is written without checking the files.
@@ -82,11 +83,11 @@ impl Repo {
     }
 
     /// Returns the index, or an empty one if there is none; parses the same file once.
-    pub(super) fn shared_index(&self) -> Result<Arc<gix::index::File>> {
+    pub(super) fn shared_index(&self) -> Result<SharedIndex> {
         let metadata = match std::fs::metadata(self.index_path()) {
             Ok(metadata) => metadata,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Arc::new(self.empty_index()));
+                return Ok(self.empty_index().into());
             }
             Err(e) => return Err(Error::io("cannot look at the index", e)),
         };
@@ -95,11 +96,10 @@ impl Repo {
         if let Some((_, index)) = known.filter(|(known, _)| *known == stamp) {
             return Ok(index);
         }
-        let mut file =
-            self.inner.open_index().or_code(Code::RepositoryBroken, || "cannot read the index")?;
+        let mut file = self.open_index_file()?;
         self.count_what_is_there(&mut file)?;
-        let index = Arc::new(file);
-        self.read_index.replace(Some((stamp, Arc::clone(&index))));
+        let index = SharedIndex::from(file);
+        self.read_index.replace(Some((stamp, index.clone())));
         Ok(index)
     }
 
@@ -286,8 +286,10 @@ impl Index {
         if let Some(cache) = &self.cache {
             cache.write_to(&mut bytes).map_err(cannot)?;
         }
-        let checksum = checksum(self.file.object_hash(), &bytes)?;
-        bytes.extend_from_slice(&checksum);
+        let mut checksum = Checksum::of(self.file.object_hash());
+        checksum.update(&bytes);
+        let checksum = checksum.finish();
+        bytes.extend(checksum.ok_or_else(|| Error::new(Code::Io, "cannot hash the index"))?);
         file.set_len(0).map_err(cannot)?;
         std::io::Seek::rewind(file).map_err(cannot)?;
         file.write_all(&bytes).map_err(cannot)?;
@@ -295,17 +297,37 @@ impl Index {
     }
 }
 
-/// Returns the trailing checksum of an index. It guards against damage, not attacks, so plain SHA-1
-/// with the processor's instructions suffices; gix would look for collisions.
-fn checksum(kind: gix::hash::Kind, bytes: &[u8]) -> Result<Vec<u8>> {
-    use sha1::Digest as _;
-    if kind == gix::hash::Kind::Sha1 {
-        return Ok(sha1::Sha1::digest(bytes).to_vec());
+/// The trailing checksum of an index. It guards against damage, not attacks, so plain SHA-1 with the processor's
+/// instructions suffices; gix would look for collisions.
+enum Checksum {
+    Sha1(sha1::Sha1),
+    Other(gix::hash::Hasher),
+}
+
+impl Checksum {
+    fn of(kind: gix::hash::Kind) -> Checksum {
+        match kind {
+            gix::hash::Kind::Sha1 => Checksum::Sha1(sha1::Sha1::default()),
+            _ => Checksum::Other(gix::hash::hasher(kind)),
+        }
     }
-    let mut hasher = gix::hash::hasher(kind);
-    hasher.update(bytes);
-    let hash = hasher.try_finalize().or_code(Code::Io, || "cannot hash the index")?;
-    Ok(hash.as_slice().to_vec())
+
+    fn update(&mut self, bytes: &[u8]) {
+        use sha1::Digest as _;
+        match self {
+            Checksum::Sha1(hasher) => hasher.update(bytes),
+            Checksum::Other(hasher) => hasher.update(bytes),
+        }
+    }
+
+    /// Returns the checksum; `None` if it cannot be computed.
+    fn finish(self) -> Option<Vec<u8>> {
+        use sha1::Digest as _;
+        match self {
+            Checksum::Sha1(hasher) => Some(hasher.finalize().to_vec()),
+            Checksum::Other(hasher) => Some(hasher.try_finalize().ok()?.as_slice().to_vec()),
+        }
+    }
 }
 
 pub(super) fn mode_of(entry: TreeEntry) -> Mode {

@@ -44,11 +44,12 @@ impl Repo {
     /// Stores the objects that were written to [`Repo::in_memory`].
     pub fn keep_objects_from(&self, mut scratch: Repo) -> Result<()> {
         use gix::objs::Write as _;
+        self.tree_cache.adopt(&scratch.tree_cache);
         let Some(objects) = scratch.inner.objects.take_object_memory() else {
             return Ok(());
         };
-        for (kind, data) in objects.values() {
-            let written = self.inner.objects.write_buf(*kind, data);
+        for (id, (kind, data)) in objects.iter() {
+            let written = self.inner.objects.write_buf_with_known_id(*kind, data, *id);
             written.or_code(Code::Io, || "cannot keep what a merge made")?;
         }
         Ok(())

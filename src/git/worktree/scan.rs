@@ -5,7 +5,6 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Stage};
@@ -13,6 +12,7 @@ use gix::index::entry::{Flags, Stage};
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::foreign_repository::own_git_dir;
 use crate::git::index::Index;
+use crate::git::index::index_file::SharedIndex;
 use crate::git::{Head, Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
@@ -26,7 +26,7 @@ pub struct Scan {
     /// HEAD's tree (empty for an unborn branch).
     pub head_tree: Oid,
     /// The index as read, shared and unchanged.
-    pub(in crate::git) index: Arc<gix::index::File>,
+    pub(in crate::git) index: SharedIndex,
     /// HEAD's tree against the index, stage 0, intent-to-add left out.
     pub staged: Vec<TreeChange>,
     /// Tracked paths whose files differ from the index.
@@ -91,7 +91,7 @@ impl Scan {
     /// content of every entry that was too young to trust has been compared, and the stat data of
     /// differing ones are cleared.
     pub fn index(&self) -> Index {
-        let mut index = Index::new((*self.index).clone());
+        let mut index = Index::new(self.index.clone());
         index.forget(&self.edited);
         index
     }
@@ -106,7 +106,7 @@ impl Scan {
         Scan {
             head: self.head.clone(),
             head_tree: self.head_tree,
-            index: Arc::clone(&self.index),
+            index: self.index.clone(),
             staged: self.staged.clone(),
             unstaged: among(&self.unstaged),
             untracked: untracked.cloned().collect(),
@@ -141,7 +141,7 @@ impl Repo {
         let head_tree = self.tree_of(head.commit())?;
         let index = self.read_index()?;
         let rules = Rules::of(self)?;
-        let (workdir, tracked_index) = (self.workdir(), Arc::clone(&index));
+        let (workdir, tracked_index) = (self.workdir(), index.clone());
         let (suspects, untracked, staged) = std::thread::scope(|scope| {
             let tracked = scope.spawn(move || tracked::look(world, workdir, &tracked_index, rules));
             let untracked = untracked::find(world, self, &index);
@@ -186,11 +186,7 @@ impl Repo {
         let index = self.read_index()?;
         let staged = self.staged(head_tree, &index)?;
         let edits = staged.iter().map(|change| (&change.path, change.new));
-        Ok(IndexLook {
-            head,
-            tree: self.edit_tree(head_tree, edits)?,
-            index: Index::new((*index).clone()),
-        })
+        Ok(IndexLook { head, tree: self.edit_tree(head_tree, edits)?, index: Index::new(index) })
     }
 
     /// Compares HEAD's tree with stage 0 of the index; intent-to-add entries are left out.
@@ -236,7 +232,7 @@ impl Repo {
     }
 
     /// Reads the index, or an empty one where there is none.
-    pub(in crate::git) fn read_index(&self) -> Result<Arc<gix::index::File>> {
+    pub(in crate::git) fn read_index(&self) -> Result<SharedIndex> {
         let index = self.shared_index()?;
         if index.is_sparse() {
             return Err(Error::new(

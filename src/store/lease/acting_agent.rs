@@ -78,14 +78,19 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     places.extend(world.variable("PWD").map(PathBuf::from));
     let places = places.into_iter().filter(|place| place.is_absolute());
     let mut found = BTreeMap::new();
+    // Most of these are one directory, and each is looked up to the root.
+    let mut known = BTreeMap::new();
+    let mut agent_of = |place: &PathBuf| {
+        known.entry(place.clone()).or_insert_with_key(|place| agent_at(place)).clone()
+    };
     for place in places {
-        if let Some(agent) = agent_at(&place) {
+        if let Some(agent) = agent_of(&place) {
             found.entry(agent).or_insert(AgentReason::Place(place));
         }
     }
     for process in world.process.map(process_tree::line_of).unwrap_or_default() {
         let place = processes::folder_of(process.pid).filter(|place| place.is_absolute());
-        let Some((agent, place)) = place.and_then(|place| Some((agent_at(&place)?, place))) else {
+        let Some((agent, place)) = place.and_then(|place| Some((agent_of(&place)?, place))) else {
             continue;
         };
         found.entry(agent).or_insert(AgentReason::Process {

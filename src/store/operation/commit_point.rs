@@ -184,7 +184,13 @@ impl<'a> Operation<'a> {
         };
         let json = serde_json::to_vec(&pending)
             .map_err(|e| Error::new(Code::Io, "cannot write the pending record").caused_by(e))?;
-        atomic::write_durably(&self.places.pending(), &json)?;
+        if touches_index {
+            // It is what proves that the `index.lock` is ours.
+            atomic::write_durably(&self.places.pending(), &json)?;
+        } else {
+            // Nothing counts before the commit point, and the sync before that one includes this file.
+            atomic::write_quickly(&self.places.pending(), &json)?;
+        }
         world.reach("pending")?;
         if touches_index {
             lock.take(world, &ours, session.index_lock_limit())?;
@@ -259,10 +265,9 @@ impl<'a> Operation<'a> {
     /// staged files never reached the disk either.
     fn make_durable(&self, record: &Record) -> Result<Durable> {
         let repo = &self.session.repo;
-        if record.files.is_empty() {
-            return repo.make_durable(&[]);
+        if !record.files.is_empty() {
+            atomic::make_directory(&self.places.kept_by(self.id))?;
         }
-        atomic::make_directory(&self.places.kept_by(self.id))?;
         repo.make_durable(&[repo.git_dir()])
     }
 

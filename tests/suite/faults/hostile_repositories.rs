@@ -190,6 +190,34 @@ fn damaged_repositories_end_in_an_error_that_says_where() {
 }
 
 #[test]
+fn a_large_index_is_read_in_all_forms_and_damage_is_found() {
+    let sandbox = Sandbox::new();
+    for number in 0..900 {
+        sandbox.write(&format!("folder/{number:04}.txt"), format!("{number}\n"));
+    }
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "many"]);
+    let changed = || sandbox.json(&["status"])["changes"].clone();
+    sandbox.write("folder/0500.txt", "edited\n");
+    let expected = changed();
+    let forms: [&[&str]; 4] = [
+        &["-c", "index.skipHash=true", "update-index", "--force-write-index"],
+        &["update-index", "--index-version=4"],
+        &["update-index", "--split-index"],
+        &["update-index", "--no-split-index", "--index-version=2"],
+    ];
+    for form in forms {
+        sandbox.git(form);
+        assert_eq!(changed(), expected, "{form:?}");
+    }
+    let mut index = fs::read(sandbox.path(".git/index")).unwrap();
+    assert!(index.len() > 64 << 10);
+    index[12 + 40] ^= 1;
+    sandbox.write(".git/index", &index);
+    assert_eq!(sandbox.error(&["status"]), "repository-broken");
+}
+
+#[test]
 fn a_full_disk_changes_nothing_and_has_its_own_code() {
     let sandbox = Sandbox::new();
     let small = sandbox.outside().join("small");
