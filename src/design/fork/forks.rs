@@ -282,7 +282,7 @@ impl Comparing<'_> {
         )?;
         fork.ahead = shared.ahead(repo, (target, tip), MAX_COMMITS)?.len();
         fork.reverted = revert_of(repo, &shared.reverted)?;
-        let lost = swallowed::find(self.claims, repo, &line)?;
+        let lost = swallowed::find(self.claims, repo, target, &line)?;
         fork.lost_with = revert_of(repo, lost.as_slice())?;
         fork.behind = repo.commits_between(target, &[tip], MAX_COMMITS)?.len();
         fork.diverged_from_sha = fork.diverged_from_sha.or(bases.first().copied());

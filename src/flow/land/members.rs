@@ -8,11 +8,11 @@ use crate::design::merge::UncommittedWork;
 use crate::design::merge::train::{Member, Train};
 use crate::flow::agents::agent_places;
 use crate::flow::fleet::{self, FleetReport, Row, Whose};
-use crate::model::text::{self, typed_word};
+use crate::model::text::{self, shell_word, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
-use super::{LeftOut, Request, Who, Why};
+use super::{LeftOut, Request, WhichTests, Who, Why};
 
 /// The work of an agent, a fork or a branch, as it was when the command began.
 #[derive(Clone, Debug)]
@@ -110,8 +110,7 @@ impl Choice<'_> {
             }
         }
         if chosen.members.is_empty() {
-            let failed = chosen.passed_over.iter().filter(|it| it.why == Why::FailedBefore);
-            return Err(self.nothing(&failed.map(|it| it.name.clone()).collect::<Vec<_>>()));
+            return Err(self.nothing(&chosen.passed_over));
         }
         Ok(())
     }
@@ -141,21 +140,44 @@ impl Choice<'_> {
     }
 
     /// Says why nobody lands; those who have failed can be named, to test them again.
-    fn nothing(&self, failed: &[String]) -> Error {
+    fn nothing(&self, passed_over: &[LeftOut]) -> Error {
         let branch = self.train.branch().short();
-        let (message, hint) = match (&self.request.who, failed) {
+        let named = |is_it: &dyn Fn(Why) -> bool| -> Vec<String> {
+            let all = passed_over.iter().filter(|it| is_it(it.why));
+            all.map(|it| it.name.clone()).collect()
+        };
+        let failed = named(&|why| why == Why::FailedBefore);
+        let others = named(&|why| why != Why::FailedBefore);
+        let (message, hint) = match (&self.request.who, failed.as_slice()) {
+            (_, []) if !others.is_empty() => (
+                format!(
+                    "nobody is done with new work for '{branch}'; reverted or held back: {}",
+                    others.join(" ")
+                ),
+                format!(
+                    "git colony agents show {}",
+                    typed_word(others.first().map_or("", String::as_str))
+                ),
+            ),
             (Who::All, _) => {
                 (format!("no agent has committed work for '{branch}'"), "git colony".to_owned())
             }
             (_, []) => (
                 format!("no agent is done with new committed work for '{branch}'"),
-                "git colony   # shows all, and why; 'land NAME' takes one in any case".to_owned(),
+                "git colony   # shows all, and why; 'land NAME' takes one that is not done"
+                    .to_owned(),
             ),
             (_, names) => {
                 let words: Vec<String> = names.iter().map(|name| typed_word(name)).collect();
                 let count = text::count(names.len(), "agent");
                 let message = format!("{count} failed or conflicted on this '{branch}' already");
-                (message, format!("git colony land {}", words.join(" ")))
+                let test = match &self.request.tests {
+                    WhichTests::Command(line) if self.request.command == "land" => {
+                        format!(" --test {}", shell_word(line))
+                    }
+                    _ => String::new(),
+                };
+                (message, format!("git colony land {}{test}", words.join(" ")))
             }
         };
         Error::new(Code::NothingToLand, message).unchanged().hint(hint)

@@ -22,10 +22,10 @@ pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).open(path)
 }
 
-/// Writes all of an input to a log, each part as it comes.
+/// Writes all of an input to a log, each part as it comes. What cannot be written is left out: the program that prints it
+/// must not end because a disk is full.
 pub fn copy(mut input: impl Read, log: &mut File) -> io::Result<()> {
     let mut part = vec![0; PART];
-    let mut size = log.metadata()?.len();
     loop {
         let count = match input.read(&mut part) {
             Ok(0) => return Ok(()),
@@ -33,22 +33,22 @@ pub fn copy(mut input: impl Read, log: &mut File) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        log.write_all(part.get(..count).unwrap_or_default())?;
-        size += count as u64;
-        if size > MAX_BYTES {
-            size = shorten(log)?;
-        }
+        let written = log.write_all(part.get(..count).unwrap_or_default());
+        written.and_then(|()| shorten(log)).ok();
     }
 }
 
-/// Leaves the last lines of a log; returns their size. Who follows it sees a shorter file.
-fn shorten(log: &mut File) -> io::Result<u64> {
-    log.seek(SeekFrom::End(-i64::try_from(KEPT_BYTES).unwrap_or(i64::MAX)))?;
+/// Leaves the last lines of a log that has become too large. Who follows it sees a shorter file; others may have emptied it.
+fn shorten(log: &mut File) -> io::Result<()> {
+    let size = log.metadata()?.len();
+    if size <= MAX_BYTES {
+        return Ok(());
+    }
+    log.seek(SeekFrom::Start(size - KEPT_BYTES))?;
     let mut kept = Vec::new();
     log.read_to_end(&mut kept)?;
     let line = kept.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let kept = kept.get(line..).unwrap_or_default();
     log.set_len(0)?;
-    log.write_all(kept)?;
-    Ok(kept.len() as u64)
+    log.write_all(kept)
 }

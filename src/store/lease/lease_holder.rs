@@ -16,6 +16,9 @@ pub const SESSION_VARIABLE: &str = "COLONY_SESSION";
 /// After this many seconds without a command, a holder can lose its lease.
 pub(in crate::store) const IDLE_SECONDS: i64 = 15 * 60;
 
+/// The number of hooks after which what runs them is certainly a program that stays.
+const CERTAIN: u32 = 2;
+
 /// The holder of a clone's lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBy {
@@ -38,9 +41,12 @@ pub(in crate::store) struct Holder {
     pub(in crate::store) who: HeldBy,
     /// The start time of the process: pid and start time name one process.
     started: Option<u64>,
-    /// The program that runs its hooks, by pid and start time: with it, the holder ends.
+    /// The program that runs its hooks, by pid and start time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     program: Option<(u32, u64)>,
+    /// How many records in a row it has made, as far as that matters: what runs one hook only may be a wrapper of it.
+    #[serde(default)]
+    hooks: u32,
     /// The system in which the pids are valid.
     system: String,
     /// The time of its last command, RFC 3339 UTC.
@@ -133,6 +139,7 @@ impl Holder {
             },
             started: process.map(|process| process.started),
             program: me.program.as_ref().map(named),
+            hooks: u32::from(me.program.is_some()),
             system: processes::system(),
             renewed_at: at.to_owned(),
         }
@@ -144,13 +151,13 @@ impl Holder {
             let new = Holder::new(me, &at);
             let old = std::mem::replace(self, new);
             self.who.since = old.who.since;
-            if me.program.is_none() && old.program.is_some() {
-                (self.program, self.who.command) = (old.program, old.who.command);
+            (self.program, self.hooks) = (old.program, old.hooks);
+            if old.program.is_some() {
+                self.who.command = old.who.command;
             }
         }
         if let Some(program) = &me.program {
-            self.program = Some(named(program));
-            self.who.command = Some(program.command.clone());
+            self.note(program);
         }
         self.renewed_at = at;
     }
@@ -162,14 +169,35 @@ impl Holder {
         pid.zip(self.started).filter(|_| self.system == processes::system())
     }
 
-    /// Returns `true` if the holder has not ended. Its program decides, if a hook has recorded one; else, for a session, its last
+    /// Records the program of a hook. One that a program starts beside or below itself does not take its place.
+    fn note(&mut self, program: &Process) {
+        let new = named(program);
+        if self.program == Some(new) {
+            self.hooks = self.hooks.saturating_add(1).min(CERTAIN);
+        } else if !self.program.is_some_and(runs) {
+            (self.program, self.hooks) = (Some(new), 1);
+            self.who.command = Some(program.command.clone());
+        }
+    }
+
+    /// Returns whether its program runs; `None` if that is not known for certain: in another system, or of a program that
+    /// has run one hook only.
+    pub(in crate::store) fn program_runs(&self) -> Option<bool> {
+        let is_here = self.system == processes::system();
+        let program = self.program.filter(|_| is_here && self.hooks >= CERTAIN);
+        program.map(runs)
+    }
+
+    /// Returns `true` if what is recorded about it is about this system.
+    pub(in crate::store) fn is_of_this_system(&self) -> bool {
+        self.system == processes::system()
+    }
+
+    /// Returns `true` if the holder has not ended. Its program decides, if that is known; else, for a session, its last
     /// activity and its terminal, whichever process was active.
     pub(in crate::store) fn is_there(&self, now: &Moment) -> bool {
-        let runs = |(pid, started): (u32, u64)| {
-            processes::find(pid).is_some_and(|found| found.started == started)
-        };
-        if let Some(program) = self.program.filter(|_| self.system == processes::system()) {
-            return runs(program);
+        if let Some(runs) = self.program_runs() {
+            return runs;
         }
         let lasts = self.process().is_some_and(runs);
         lasts || self.who.session.is_some() && age(&self.renewed_at, now) <= IDLE_SECONDS
@@ -177,7 +205,9 @@ impl Holder {
 
     /// Returns `true` if a hook knows another program than is recorded.
     pub(in crate::store) fn lacks(&self, me: &Me) -> bool {
-        me.program.is_some() && me.program.as_ref().map(named) != self.program
+        let new = me.program.as_ref().map(named);
+        let is_new = new != self.program && !self.program.is_some_and(runs);
+        new.is_some() && (is_new || (new == self.program && self.hooks < CERTAIN))
     }
 
     /// Returns `true` if the command is the holder's. Where one of them names no session, their ancestors are
@@ -188,6 +218,11 @@ impl Holder {
             _ => self.process().is_some_and(|(pid, started)| me.comes_from(pid, started)),
         }
     }
+}
+
+/// Returns `true` if a process runs.
+fn runs((pid, started): (u32, u64)) -> bool {
+    processes::find(pid).is_some_and(|found| found.started == started)
 }
 
 /// Returns what names one process.

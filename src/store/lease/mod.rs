@@ -140,7 +140,11 @@ pub fn held_by(world: &World, git_dir: &Path) -> Option<HeldBy> {
 /// Returns `true` if the program that last worked in the clone below `git_dir` has ended without releasing it.
 pub fn has_ended(world: &World, git_dir: &Path) -> bool {
     let lease = Lease::read(&path_in(git_dir));
-    lease.holder.is_some() && matches!(lease.standing(None, &world.now()), Standing::Free)
+    let Some(holder) = lease.holder.as_ref().filter(|holder| holder.is_of_this_system()) else {
+        return false;
+    };
+    let is_free = || matches!(lease.standing(None, &world.now()), Standing::Free);
+    holder.program_runs().map_or_else(is_free, |runs| !runs)
 }
 
 /// Lists the remembered takeovers of the clone below `git_dir`, oldest first.

@@ -260,6 +260,42 @@ fn an_agent_that_was_killed_does_not_look_alive() {
     assert!(desk.colony(&["fleet"]).contains(" ended "), "the row says so");
 }
 
+/// What runs one hook only may be a wrapper, or a program that the agent has started.
+#[test]
+fn what_a_program_starts_takes_no_lease_away() {
+    let desk = Sandbox::new();
+    let clone = agent(&desk, "ada");
+    let mut first = Harness::start(&desk, "first");
+    let event = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
+    let (place, colony) = (clone.display(), program_path().display());
+    let wrapper = desk.outside().join("wrapper");
+    symlink("/bin/sh", &wrapper).unwrap();
+    let wrapped = format!(
+        "cd '{place}' && echo '{event}' | '{}' -c \"'{colony}' hook claude-code; true\"",
+        wrapper.display()
+    );
+    let state = || desk.json(&["fleet"])["agents"][0]["state"].clone();
+    let mut second = Harness::start(&desk, "second");
+    for _ in 0..3 {
+        first.shell(&wrapped);
+        assert_eq!(state(), "working");
+        assert_eq!(second.work(&clone, "two\n")["code"], "agent-busy");
+    }
+    // Its own hooks, and below it those of another program that ends.
+    for _ in 0..2 {
+        first.shell(&format!("cd '{place}' && echo '{event}' | '{colony}' hook claude-code"));
+    }
+    first.shell(&wrapped);
+    first.shell(&wrapped);
+    assert_eq!(state(), "working");
+    assert_eq!(second.work(&clone, "two\n")["code"], "agent-busy");
+    first.end();
+    assert_eq!(state(), "ended");
+    // Of a program in another system nothing is known.
+    change_lease(&clone, "system", Value::from("another one"));
+    assert_eq!(state(), "working");
+}
+
 #[test]
 fn the_number_of_a_process_alone_names_nobody() {
     let desk = Sandbox::new();

@@ -118,12 +118,16 @@ fn programs_that_take_options_get_our_hooks_and_tools() {
     let own = desk.with("OPENCODE_CONFIG_CONTENT", "{\"mine\":1}");
     assert_eq!(arguments(&own, "eve", "opencode")[0], "{\"mine\":1}");
     assert_eq!(arguments(&desk, "fay", "other a b"), ["a", "b"]);
+    let missing = sandbox.json(&["agents", "new", "gil", "-x", "command -v claude || echo none"]);
+    let log = missing["started"]["log"].as_str().unwrap();
+    eventually("its output", || fs::read_to_string(log).is_ok_and(|text| text == "none\n"));
 }
 
 #[test]
 fn the_log_of_a_program_stays_small() {
     let desk = Sandbox::new();
-    let line = "awk 'BEGIN { for (i = 0; i < 100000; i++) print \"line \" i \" of many that a program prints\" }'; \
+    // Who empties the log, as rotation does, does not end the program.
+    let line = ": > .git/colony/run.log; awk 'BEGIN { for (i = 0; i < 100000; i++) print \"line \" i \" of many that a program prints\" }'; \
                 exec sleep 60";
     let made = desk.json(&["agents", "new", "ada", "-x", line]);
     let log = made["started"]["log"].as_str().unwrap();

@@ -200,6 +200,8 @@ fn who_is_done_and_not_taken_is_named_with_the_reason() {
     desk.colony(&["revert", "ada"]);
     desk.colony(&["agents", "hold", "bob"]);
     partly(&desk, &["land", "cleo"]);
+    let nobody = desk.run(&["land"]);
+    assert!(nobody.stderr.contains("git colony land cleo"), "{}", nobody.stderr);
     done(&desk, "dan", "good\n");
     // What somebody has decided is no failure.
     let planned = desk.json(&["land", "-n"]);

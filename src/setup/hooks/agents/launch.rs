@@ -16,7 +16,7 @@ pub fn shell_functions() -> String {
     ];
     let copilot = option("--additional-mcp-config=", &server::whole(Agent::ClaudeCode));
     let function = |program: &str, options: &str| {
-        format!("{program}() {{ command {program} {options} \"$@\"; }}\n")
+        defined(program, &format!("command {program} {options} \"$@\""))
     };
     [
         function("claude", &claude.join(" ")),
@@ -32,7 +32,12 @@ fn opencode() -> String {
     let server = json!({ "type": "local", "command": ["git-colony", "mcp"] });
     let whole = option("", &json!({ "mcp": { server::NAME: server } }));
     let name = "OPENCODE_CONFIG_CONTENT";
-    format!("opencode() {{ {name}=${{{name}:-{whole}}} command opencode \"$@\"; }}\n")
+    defined("opencode", &format!("{name}=${{{name}:-{whole}}} command opencode \"$@\""))
+}
+
+/// Defines a function in place of a program, where the program can be found: a line may ask for it.
+fn defined(program: &str, body: &str) -> String {
+    format!("if command -v {program} >/dev/null 2>&1; then {program}() {{ {body}; }}; fi\n")
 }
 
 fn option(name: &str, value: &Value) -> String {
