@@ -597,6 +597,89 @@ await step('an agent whose commit was squashed has nothing unmerged', async () =
   fixture.colony('undo');
 });
 
+/** The panel of the newest landing or try. */
+const train = () => page.locator('.train').first();
+const trainState = (words) => train().locator('header .state').getByText(words).waitFor();
+
+await step('the plan of a landing names who is left out, and that a test is missing', async () => {
+  expected.push(/409.*\/land/);
+  await visit('/fleet');
+  await button('Land …').click();
+  await inDialog().getByText('nothing-to-land').waitFor();
+  await inDialog().getByLabel('all agents with commits').check();
+  await planned();
+  await inDialog().getByRole('listitem').filter({ hasText: 'eve' }).getByText('it conflicts').waitFor();
+  await inDialog().getByText('No command tests merged work here.').waitFor();
+  require_(await inDialog().getByRole('button', { name: 'Land', exact: true }).isDisabled(), 'it lands without a test');
+  await requireAccessible('the plan of a landing');
+  await picture('land-plan');
+  await page.keyboard.press('Escape');
+  await noDialog();
+  const focused = await page.evaluate(() => document.activeElement.textContent);
+  require_(focused === 'Land …', `after the plan, '${focused}' has the focus`);
+});
+
+await step('a try of a marked agent shows the command that fails, and its output as text', async () => {
+  fixture.git('config', 'colony.test.run', `test ! -e zoe.txt || { echo '${HOSTILE}'; exit 3; }`);
+  await visit('/fleet');
+  await page.getByLabel('Mark zoe').check();
+  await button('Try 1 …').click();
+  await planned();
+  await inDialog().getByText(/^Tests: 1 run/).waitFor();
+  await apply('Try');
+  await trainState('failed');
+  await train().getByText('exit code 3').waitFor();
+  require_((await train().locator('.failure pre').innerText()) === HOSTILE, 'the output is not the text that was printed');
+  require_((await page.locator('img').count()) === 0, 'the output became an image');
+  await requireWords('a try');
+});
+
+await step('a landing shows its runs, and a cancel moves nothing', async () => {
+  const before = fixture.git('rev-parse', 'HEAD');
+  fixture.git('config', 'colony.test.run', 'sleep 600');
+  await visit('/fleet');
+  await page.getByLabel('Mark ada').check();
+  await button('Land 1 …').click();
+  await planned();
+  await apply('Land');
+  await page.getByRole('status').getByText('the landing has begun').waitFor();
+  await train().getByText('run 1, with ada: sleep 600').waitFor();
+  await trainState('running');
+  await requireAccessible('a landing that runs');
+  await picture('land-runs');
+  await page.reload();
+  await train().getByRole('button', { name: 'Cancel' }).click();
+  await trainState('canceled');
+  await train().getByText('Nothing has moved.').waitFor();
+  require_(fixture.git('rev-parse', 'HEAD') === before, 'main has moved');
+});
+
+await step('the keyboard alone lands who passes; the others are left out, and undo takes it back', async () => {
+  const before = fixture.git('rev-parse', 'HEAD');
+  fixture.git('config', 'colony.test.run', `test ! -e zoe.txt || { echo '${HOSTILE}'; exit 3; }`);
+  await visit('/fleet');
+  await button('Land …').focus();
+  await page.keyboard.press('Enter');
+  await inDialog().getByText('nothing-to-land').waitFor();
+  await inDialog().getByLabel('agents that are done').focus();
+  await page.keyboard.press('ArrowDown');
+  await planned();
+  await page.waitForFunction(() => !document.querySelector('dialog button.primary').disabled);
+  await inDialog().getByRole('button', { name: 'Land', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await noDialog();
+  await trainState('landed in part');
+  await train().getByRole('listitem').filter({ hasText: 'zoe' }).getByText('exit code 3').waitFor();
+  await train().getByRole('listitem').filter({ hasText: 'eve' }).getByText('it conflicts').waitFor();
+  await page.getByRole('row', { name: /^ada/ }).getByText('has it').waitFor();
+  await page.getByRole('row', { name: /^zoe/ }).getByText('tests failed').waitFor();
+  await picture('land-result');
+  await train().getByRole('button', { name: 'Undo …' }).click();
+  await planned();
+  await apply('Undo');
+  require_(fixture.git('rev-parse', 'HEAD') === before, 'the landing was not taken back');
+});
+
 await step('all commits that would leave are counted', async () => {
   const head = fixture.git('rev-parse', 'HEAD').trim();
   fixture.colony('checkpoint', '--label', 'before many', '--quiet');

@@ -42,6 +42,7 @@ const FILES: &[(&str, &[u8])] = files![
     "pages/login.js",
     "pages/search.js",
     "pages/timeline.js",
+    "pages/trains.js",
     "pages/vcm.js",
     "pages/watches.js",
     "parts.js",

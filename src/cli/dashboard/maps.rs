@@ -1,22 +1,19 @@
-//! The routes of mapping operations: one is started and answered at once; the others are about those that were started.
+//! Operations that map.
 
-use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::cli::served::run_action::as_object;
-use crate::model::time;
+use crate::cli::served::run_action::{Answered, as_object};
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
-use super::operations::{Job, Operation, Status};
+use super::operation::{Ended, Kind, Status};
+use super::operation_routes;
 use super::repo_map::{Named, require_sources};
 use super::requests::Asked;
 use super::routes::Route;
 use super::server::Dashboard;
-use super::shapes;
-use super::stream::Message;
 
-/// Starts a mapping operation: it is answered at once.
+/// Begins one: it is answered at once.
 pub(super) fn start(
     dashboard: &Dashboard,
     route: &'static Route,
@@ -30,38 +27,18 @@ pub(super) fn start(
         return dashboard.run(route, asked).map(Reply::from);
     }
     let words = dashboard.line(route, &asked)?.into_words();
-    let world = &dashboard.place.world;
-    let random = (world.entropy)() & 0xffff_ffff_ffff;
-    let operation = Operation {
-        op_id: format!("map_{random:012x}"),
-        kind: "map",
-        status: Status::Pending,
-        origin_url: named.origin_url,
-        branch: named.branch,
-        commit: named.commit,
-        enabled_sources: sources,
-        worktree: asked.arguments.get("worktree").is_some_and(|given| given == true),
-        started_at: time::rfc3339(&world.now()),
-        completed_at: None,
-        message: "waits for its turn".to_owned(),
-        scope_id: Value::Null,
-        progress: None,
-        results: json!([]),
-        knowledge: Value::Null,
-        op: Value::Null,
-        code: Value::Null,
-        hint: Value::Null,
-    };
-    let job = Job {
-        op_id: operation.op_id.clone(),
-        words,
-        place: dashboard.place.clone(),
-        calls: dashboard.calls.clone(),
-        sender: dashboard.streams.sender(),
-    };
-    let answer = operation.value();
-    dashboard.maps.add(operation, job)?;
-    Ok(one_reply(answer).with_status(StatusCode::ACCEPTED))
+    let own = json!({
+        "origin_url": named.origin_url,
+        "branch": named.branch,
+        "commit": named.commit,
+        "enabled_sources": sources,
+        // Whether the files of the working tree are mapped.
+        "worktree": asked.arguments.get("worktree").is_some_and(|given| given == true),
+        "scope_id": null,
+        "results": [],
+        "knowledge": null,
+    });
+    operation_routes::begin(dashboard, Kind::Map, words, as_object(own), ended)
 }
 
 /// Refuses names that the map does not have, as far as that is known without the network.
@@ -103,39 +80,48 @@ fn require_known(
     }
 }
 
-fn one_reply(operation: Value) -> Reply {
-    let mut object = as_object(operation);
-    object.insert("ok".to_owned(), true.into());
-    Reply::ok(object)
-}
-
-/// Lists the operations, newest first.
-pub(super) fn list(dashboard: &Dashboard) -> Reply {
-    let operations = dashboard.maps.all();
-    shapes::object(json!({"ok": true, "count": operations.len(), "operations": operations}))
-}
-
-/// Shows one.
-pub(super) fn one(dashboard: &Dashboard, asked: &Asked) -> Result<Reply> {
-    let id = asked.own_text("op_id").unwrap_or_default();
-    dashboard.maps.find(id).map(one_reply).ok_or_else(|| unknown(id))
-}
-
-/// Cancels one.
-pub(super) fn cancel(dashboard: &Dashboard, asked: &Asked) -> Result<Reply> {
-    let id = asked.own_text("op_id").unwrap_or_default();
-    if asked.dry_run {
-        return one(dashboard, asked);
+/// Reads how a map ended.
+fn ended(answered: &Answered) -> Ended {
+    let object = &answered.object;
+    let results = object.get("results").and_then(Value::as_array);
+    let rows: Vec<&Map<String, Value>> =
+        results.into_iter().flatten().filter_map(Value::as_object).collect();
+    let failed: Vec<_> = rows.iter().filter(|row| !is_mapped(row)).collect();
+    let knowledge_failed = object.get("knowledge_error").and_then(Value::as_str);
+    let status = match (failed.len(), rows.len()) {
+        _ if answered.is_failure() => Status::Error,
+        (0, 0) => Status::Error,
+        (0, _) if knowledge_failed.is_none() => Status::Mapped,
+        (failed, all) if failed == all => Status::Error,
+        _ => Status::Partial,
+    };
+    let why = failed.iter().map(|row| told(row)).chain(knowledge_failed.map(str::to_owned));
+    let reasons: Vec<_> = why.collect();
+    let own = json!({
+        "results": object.get("results").cloned().unwrap_or_else(|| json!([])),
+        "scope_id": rows.first().and_then(|row| row.get("scope_id")),
+        "knowledge": object.get("knowledge"),
+    });
+    Ended {
+        status,
+        message: if reasons.is_empty() {
+            answered.message().to_owned()
+        } else {
+            reasons.join("; ")
+        },
+        own: as_object(own),
     }
-    let now = time::rfc3339(&dashboard.place.world.now());
-    let value = dashboard.maps.cancel(id, now).ok_or_else(|| unknown(id))?;
-    // Without a client it is sent to nobody.
-    dashboard.streams.sender().send(Message::operation(&value)).ok();
-    Ok(one_reply(value))
 }
 
-fn unknown(id: &str) -> Error {
-    Error::new(Code::OperationNotFound, format!("there is no mapping operation '{id}'"))
-        .unchanged()
-        .hint("git colony ops   # what mapping has recorded")
+fn is_mapped(row: &Map<String, Value>) -> bool {
+    row.get("status").is_some_and(|status| status == "mapped" || status == "already_mapped")
+}
+
+/// Names a row that has failed.
+fn told(row: &Map<String, Value>) -> String {
+    let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
+    match text("message") {
+        "" => format!("{}: {}", text("name"), text("status")),
+        message => format!("{}: {message}", text("name")),
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! Every answer of the page is an answer of `--json`: a route runs the command line of its row, as the person who started
 //! the server, and obeys every rule that the command obeys. The server has no store, no template and no model of its own.
-//! Only this folder names axum and hyper. Threads: this one serves, one for each call (at most 16), one for a mapping
-//! operation and one for the log of events while there is a client.
+//! Only this folder names axum and hyper. Threads: this one serves, one for each call (at most 16), one for
+//! operations that map, one for those that test, and one for the log of events while there is a client.
 
 mod answer;
 mod colonies;
@@ -13,6 +13,8 @@ mod http;
 mod keyboard;
 mod login;
 mod maps;
+mod operation;
+mod operation_routes;
 mod operations;
 mod repo_map;
 mod requests;
@@ -21,6 +23,7 @@ mod server;
 mod service;
 mod shapes;
 mod stream;
+mod trains;
 
 use std::fmt::Write as _;
 use std::io;
@@ -50,7 +53,7 @@ use super::{Face, Opening, Stop};
 use files::WebFiles;
 use http::Connections;
 use keyboard::Key;
-use operations::Maps;
+use operations::Operations;
 use server::{About, Dashboard, MAX_CALLS, MAX_FETCHES};
 
 /// How many commands may run at once; others wait.
@@ -159,7 +162,7 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
         fetches: Arc::new(Semaphore::new(MAX_FETCHES)),
         logins: Mutex::default(),
         previews: Mutex::default(),
-        maps: Maps::default(),
+        operations: Operations::default(),
         streams: stream::Streams::default(),
         files: WebFiles::of(&place.world),
         about,
@@ -201,7 +204,7 @@ async fn serve(face: &mut Face<'_>, place: Place, about: About, port: u16) -> Re
     };
     drop(listener);
     dashboard.calls.stop();
-    dashboard.maps.finish();
+    dashboard.operations.finish();
     ended
 }
 

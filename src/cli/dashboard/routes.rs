@@ -7,6 +7,9 @@ use crate::cli::actions::Effect::{self, Adds, Destroys, Reads};
 use crate::cli::actions::How::{Number, Text};
 use crate::cli::actions::{Action, Group, Takes, as_arg, how, same};
 
+use super::operation::Kind;
+use super::shapes::Shape;
+
 /// What all routes begin with.
 pub(super) const BASE: &str = "/api/v1";
 
@@ -32,43 +35,6 @@ pub(super) enum By {
     Login,
     /// The command; as a stream if the client accepts one.
     Stream,
-}
-
-/// The shape of an answer that is more than the report of one command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// The status, and what the frame of every page shows.
-    State,
-    /// The colonies, with the default one.
-    Colonies,
-    /// A colony that is recorded, unless it is known.
-    NewColony,
-    /// The repository of a colony.
-    ShowColony,
-    /// The same, which is recorded if the colony is known.
-    SaveColony,
-    /// The map, row by row.
-    Map,
-    /// The tree of files.
-    Tree,
-    /// The arguments of each row.
-    MapPreview,
-    /// An operation that maps.
-    StartMap,
-    /// All operations.
-    Operations,
-    /// One operation.
-    ShowOperation,
-    /// One that is canceled.
-    CancelOperation,
-    /// The scopes, with their statistics.
-    Scopes,
-    /// The pages, within a limit.
-    Pages,
-    /// The resident pages of an agent.
-    WorkingSet,
-    /// The difference of two states.
-    Diff,
 }
 
 impl Route {
@@ -127,6 +93,7 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let mut all = vec![route("POST /login", Reads, "version", &[]).with(&["code"], By::Login)];
     all.extend(of_colonies());
     all.extend(of_the_map());
+    all.extend(of_operations());
     all.extend(of_pages());
     all.extend(of_knowledge());
     all.extend(of_search());
@@ -202,17 +169,25 @@ fn of_the_map() -> Vec<Route> {
             ],
         )
         .with(FRESH, By::Code(Shape::StartMap)),
-        route("GET /operations", Reads, "map", &[]).with(&[], By::Code(Shape::Operations)),
-        route("GET /operations/{op_id}", Reads, "map", &[])
-            .with(&["op_id"], By::Code(Shape::ShowOperation)),
-        route("DELETE /operations/{op_id}", Adds, "map", &[])
-            .with(&["op_id"], By::Code(Shape::CancelOperation)),
-        route("GET /vcm/map/operations", Reads, "map", &[]).with(&[], By::Code(Shape::Operations)),
-        route("GET /vcm/map/operations/{op_id}", Reads, "map", &[])
-            .with(&["op_id"], By::Code(Shape::ShowOperation)),
-        route("DELETE /vcm/map/operations/{op_id}", Adds, "map", &[])
-            .with(&["op_id"], By::Code(Shape::CancelOperation)),
     ]
+}
+
+fn of_operations() -> Vec<Route> {
+    let (all, maps) = (None, Some(Kind::Map));
+    vec![
+        operation("GET /operations", Reads, Shape::Operations(all)),
+        operation("GET /operations/{op_id}", Reads, Shape::ShowOperation(all)),
+        operation("DELETE /operations/{op_id}", Adds, Shape::CancelOperation(all)),
+        operation("GET /vcm/map/operations", Reads, Shape::Operations(maps)),
+        operation("GET /vcm/map/operations/{op_id}", Reads, Shape::ShowOperation(maps)),
+        operation("DELETE /vcm/map/operations/{op_id}", Adds, Shape::CancelOperation(maps)),
+    ]
+}
+
+/// A route about operations, whose answers no command has.
+fn operation(name: &'static str, effect: Effect, shape: Shape) -> Route {
+    let own: &[_] = if name.ends_with("{op_id}") { &["op_id"] } else { &[] };
+    route(name, effect, "map", &[]).with(own, By::Code(shape))
 }
 
 fn of_pages() -> Vec<Route> {
@@ -331,6 +306,8 @@ fn of_search() -> Vec<Route> {
 
 fn of_work() -> Vec<Route> {
     let name = same("name");
+    let names = same("names");
+    let (into, all, except) = (as_arg("target_branch", "into"), same("all"), same("except"));
     vec![
         route("GET /fleet", Reads, "fleet", &[]),
         route("GET /agents", Reads, "agents", &[]),
@@ -365,6 +342,10 @@ fn of_work() -> Vec<Route> {
                 same("both"),
             ],
         ),
+        route("POST /land", Destroys, "land", &[names, into, same("squash"), all, except])
+            .with(&[], By::Code(Shape::StartTrain(Kind::Land))),
+        route("POST /try", Adds, "try", &[names, into, all, except])
+            .with(&[], By::Code(Shape::StartTrain(Kind::Try))),
         route("GET /decisions", Reads, "decisions", &[same("limit"), as_arg("path", "paths")]),
     ]
 }
@@ -421,8 +402,18 @@ mod tests {
 
     #[test]
     fn no_route_takes_what_only_a_person_at_a_shell_decides() {
-        let personal =
-            ["approve", "allow_secret", "takeover", "allow_unscoped", "run", "push", "allow_large"];
+        let personal = [
+            "approve",
+            "allow_secret",
+            "takeover",
+            "allow_unscoped",
+            "run",
+            "push",
+            "allow_large",
+            "no_test",
+            "test",
+            "command",
+        ];
         for route in ROUTES.iter() {
             for takes in &route.action.takes {
                 assert!(!personal.contains(&takes.name), "{} {}", route.action.name, takes.name);

@@ -12,10 +12,11 @@ use crate::cli::served::previews::{Previewed, Previews};
 use crate::cli::served::run_action::{Answered, Own, Place, as_object};
 use crate::model::Result;
 use crate::model::interrupt::Interrupt;
+use crate::model::progress::Progress;
 
 use super::files::WebFiles;
 use super::login::Logins;
-use super::operations::Maps;
+use super::operations::Operations;
 use super::requests::Asked;
 use super::routes::Route;
 use super::stream::Streams;
@@ -35,7 +36,7 @@ pub(super) struct Dashboard {
     pub(super) fetches: Arc<Semaphore>,
     pub(super) logins: Mutex<Logins>,
     pub(super) previews: Mutex<Previews>,
-    pub(super) maps: Maps,
+    pub(super) operations: Operations,
     pub(super) streams: Streams,
     pub(super) files: WebFiles,
     /// The facts that stay as long as it runs.
@@ -67,25 +68,36 @@ impl Dashboard {
         route: &'static Route,
         asked: Asked,
     ) -> Result<Answered> {
+        let wanted = self.previewed(route, &asked)?;
+        let own = own(route, asked.interrupt, asked.progress);
+        if asked.dry_run && !route.only_reads() {
+            return Ok(about_routes(place.run(wanted.line.dry().into_words(), None, own)));
+        }
+        if !route.action.effect.destroys(&wanted.arguments) {
+            return Ok(about_routes(place.run(wanted.line.into_words(), None, own)));
+        }
+        place.run_previewed(&self.previews, wanted, own).map(about_routes)
+    }
+
+    /// Returns the preview that comes before a change by a route; `None` if there is none, or if the one that came back
+    /// is still right.
+    pub(super) fn preview(&self, route: &'static Route, asked: &Asked) -> Result<Option<Answered>> {
+        let wanted = self.previewed(route, asked)?;
+        if !route.action.effect.destroys(&wanted.arguments) {
+            return Ok(None);
+        }
+        let own = own(route, asked.interrupt.clone(), asked.progress.clone());
+        let shown = self.place.preview(&self.previews, &wanted, &own)?;
+        Ok(shown.map(about_routes))
+    }
+
+    /// Returns the command line of a route, as it is previewed.
+    fn previewed(&self, route: &'static Route, asked: &Asked) -> Result<Previewed<'static>> {
         let action = &route.action;
         let arguments = actions::typed_arguments(&self.grammar, action, &asked.arguments)?;
         let line = actions::command_line(&self.grammar, action, &arguments)?;
-        let own = Own {
-            action: Some(action),
-            interrupt: asked.interrupt.clone(),
-            progress: asked.progress.clone(),
-            frozen: None,
-        };
-        if asked.dry_run && !route.only_reads() {
-            return Ok(about_routes(place.run(line.dry().into_words(), None, own)));
-        }
-        if !action.effect.destroys(&arguments) {
-            return Ok(about_routes(place.run(line.into_words(), None, own)));
-        }
-        let preview = asked.preview;
-        let client = asked.client;
-        let wanted = Previewed { client, action, arguments, line, directory: None, preview };
-        place.run_previewed(&self.previews, wanted, own).map(about_routes)
+        let (client, preview) = (asked.client.clone(), asked.preview.clone());
+        Ok(Previewed { client, action, arguments, line, directory: None, preview })
     }
 
     /// Runs another command, which only reads.
@@ -96,9 +108,12 @@ impl Dashboard {
 
     /// Returns the command line of a route.
     pub(super) fn line(&self, route: &'static Route, asked: &Asked) -> Result<CommandLine> {
-        let arguments = actions::typed_arguments(&self.grammar, &route.action, &asked.arguments)?;
-        actions::command_line(&self.grammar, &route.action, &arguments)
+        self.previewed(route, asked).map(|wanted| wanted.line)
     }
+}
+
+fn own(route: &'static Route, interrupt: Interrupt, progress: Progress) -> Own {
+    Own { action: Some(&route.action), interrupt, progress, ..Own::default() }
 }
 
 /// The hints of the table of actions are about 'call', which has other names.

@@ -24,9 +24,10 @@ use super::files::INDEX;
 use super::guard::{self, Refusal, Target};
 use super::login::Attempt;
 use super::requests::{self, Asked};
-use super::routes::{BASE, By, ROUTES, Route, Shape};
+use super::routes::{BASE, By, ROUTES, Route};
 use super::server::{Dashboard, MAX_FETCHES, about_routes};
-use super::{colonies, maps, repo_map, shapes, stream};
+use super::shapes::Shape;
+use super::{colonies, maps, operation_routes, repo_map, shapes, stream, trains};
 
 /// Returns the service of all routes.
 pub(super) fn app(dashboard: &Arc<Dashboard>) -> Router {
@@ -132,9 +133,10 @@ fn shaped(
         Shape::Tree => repo_map::tree(dashboard, route, asked),
         Shape::MapPreview => repo_map::preview(dashboard, route, asked),
         Shape::StartMap => maps::start(dashboard, route, asked),
-        Shape::Operations => Ok(maps::list(dashboard)),
-        Shape::ShowOperation => maps::one(dashboard, &asked),
-        Shape::CancelOperation => maps::cancel(dashboard, &asked),
+        Shape::StartTrain(kind) => trains::start(dashboard, route, kind, asked),
+        Shape::Operations(kind) => Ok(operation_routes::list(dashboard, kind)),
+        Shape::ShowOperation(kind) => operation_routes::one(dashboard, kind, &asked),
+        Shape::CancelOperation(kind) => operation_routes::cancel(dashboard, kind, &asked),
         Shape::Scopes => shapes::scopes(dashboard, route, asked),
         Shape::Pages => shapes::pages(dashboard, route, asked),
         Shape::WorkingSet => shapes::working_set(dashboard, route, asked),

@@ -7,9 +7,49 @@ use crate::cli::served::run_action::{Answered, Place, as_object};
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
+use super::operation::Kind;
 use super::requests::Asked;
 use super::routes::Route;
 use super::server::Dashboard;
+
+/// The shape of an answer that is more than the report of one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// The status, and what the frame of every page shows.
+    State,
+    /// The colonies, with the default one.
+    Colonies,
+    /// A colony that is recorded, unless it is known.
+    NewColony,
+    /// The repository of a colony.
+    ShowColony,
+    /// The same, which is recorded if the colony is known.
+    SaveColony,
+    /// The map, row by row.
+    Map,
+    /// The tree of files.
+    Tree,
+    /// The arguments of each row.
+    MapPreview,
+    /// An operation that maps.
+    StartMap,
+    /// An operation that tests merged work.
+    StartTrain(Kind),
+    /// All operations, or those of one kind.
+    Operations(Option<Kind>),
+    /// One operation.
+    ShowOperation(Option<Kind>),
+    /// One that is canceled.
+    CancelOperation(Option<Kind>),
+    /// The scopes, with their statistics.
+    Scopes,
+    /// The pages, within a limit.
+    Pages,
+    /// The resident pages of an agent.
+    WorkingSet,
+    /// The difference of two states.
+    Diff,
+}
 
 /// The most pages of one answer.
 const MAX_PAGES: u64 = 50_000;

@@ -115,21 +115,40 @@ impl Place {
         wanted: Previewed<'_>,
         own: Own,
     ) -> Result<Answered> {
+        if let Some(shown) = self.preview(previews, &wanted, &own)? {
+            return Ok(shown);
+        }
+        let mut answered = self.run(wanted.line.into_words(), wanted.directory, own);
+        if !answered.is_failure() {
+            answered.object.insert("applied".to_owned(), true.into());
+        }
+        Ok(answered)
+    }
+
+    /// Returns a preview and its id; `None` if the preview that comes back has shown what would be done now.
+    pub(in crate::cli) fn preview(
+        &self,
+        previews: &Mutex<Previews>,
+        wanted: &Previewed<'_>,
+        own: &Own,
+    ) -> Result<Option<Answered>> {
         if let Some(id) = &wanted.preview {
             let given = unpoisoned(previews).redeem(id, &wanted.client);
             if let Some(given) = given {
-                let (now, _) = self.shown(&wanted, &own, given.frozen)?;
+                let (now, _) = self.shown(wanted, own, given.frozen, &self.state()?);
                 if now == given.subject {
-                    let mut answered = self.run(wanted.line.into_words(), wanted.directory, own);
-                    if !answered.is_failure() {
-                        answered.object.insert("applied".to_owned(), true.into());
-                    }
-                    return Ok(answered);
+                    return Ok(None);
                 }
             }
         }
         let frozen = Frozen::now(&self.world);
-        let (subject, mut shown) = self.shown(&wanted, &own, frozen.clone())?;
+        let before = self.state()?;
+        let (mut subject, mut shown) = self.shown(wanted, own, frozen.clone(), &before);
+        let after = self.state()?;
+        if after != before {
+            // That of 'land' may have brought records of others here.
+            (subject, shown) = self.shown(wanted, own, frozen.clone(), &after);
+        }
         if wanted.preview.is_some() && !shown.is_failure() {
             let preview = Value::Object(std::mem::take(&mut shown.object));
             let notes = std::mem::take(&mut shown.notes);
@@ -143,18 +162,22 @@ impl Place {
             shown.object.insert("preview_id".to_owned(), id.clone().into());
             unpoisoned(previews).give_out(Given { id, subject, frozen });
         }
-        Ok(shown)
+        Ok(Some(shown))
     }
 
-    /// Runs a command line dry: what its preview is of, and its answer.
+    fn state(&self) -> Result<String> {
+        state_digest::of(&self.look()?)
+    }
+
+    /// Runs a command line dry: what its preview is of, and its answer. The state is that before: a later change is no
+    /// longer what was shown.
     fn shown(
         &self,
         wanted: &Previewed<'_>,
         own: &Own,
         frozen: Frozen,
-    ) -> Result<(Subject, Answered)> {
-        // Before the dry run: a later change is no longer what was shown.
-        let state = state_digest::of(&self.look()?)?;
+        state: &str,
+    ) -> (Subject, Answered) {
         let dry = Own {
             action: Some(wanted.action),
             interrupt: own.interrupt.clone(),
@@ -168,10 +191,10 @@ impl Place {
             client: wanted.client.clone(),
             directory: self.world.cwd.clone(),
             action: wanted.action.name,
-            state: state_digest::joined(&state, &told),
+            state: state_digest::joined(state, &told),
             arguments: wanted.arguments.clone(),
         };
-        Ok((subject, shown))
+        (subject, shown)
     }
 }
 

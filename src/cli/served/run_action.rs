@@ -41,6 +41,9 @@ pub(in crate::cli) struct Place {
     pub(in crate::cli) known: Vec<(PathBuf, FileIdentity)>,
 }
 
+/// Takes a note.
+type Hear = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// What a call has of its own.
 #[derive(Default)]
 pub(in crate::cli) struct Own {
@@ -48,6 +51,8 @@ pub(in crate::cli) struct Own {
     pub(in crate::cli) action: Option<&'static Action>,
     pub(in crate::cli) interrupt: Interrupt,
     pub(in crate::cli) progress: Progress,
+    /// Who hears each note beside the answer as it comes, also those that are too many to be passed on.
+    pub(in crate::cli) heard: Option<Hear>,
     /// The time and the chance of a dry run that is compared with another.
     pub(in crate::cli) frozen: Option<Frozen>,
 }
@@ -109,7 +114,7 @@ impl Place {
             return Answered::of_error(&error);
         }
         let (stdout, notes) = (Buffer::default(), Arc::new(Mutex::new(Vec::new())));
-        let action = own.action;
+        let (action, also) = (own.action, own.heard.clone());
         let mut world = self.world(own);
         if let Some(directory) = directory {
             world = World {
@@ -120,6 +125,9 @@ impl Place {
         }
         let heard = Arc::clone(&notes);
         world.narrate = Arc::new(move |note| {
+            if let Some(hear) = &also {
+                hear(note);
+            }
             let mut notes = heard.lock().unwrap_or_else(PoisonError::into_inner);
             if notes.len() < MAX_NOTES {
                 notes.push(note.to_owned());

@@ -202,9 +202,7 @@ impl Bench<'_> {
             log: None,
         };
         for command in &tester.tests.commands {
-            if tester.tests.commands.len() > 1 {
-                (world.narrate)(&format!("{label}: {}", shortened(command)));
-            }
+            (world.narrate)(&format!("{label}: {}", shortened(command)));
             let mut output = Vec::new();
             let mut keep = |bytes: &[u8]| {
                 output.extend_from_slice(bytes);

@@ -8,6 +8,7 @@ mod login;
 mod operations;
 mod reports;
 mod stream;
+mod trains;
 mod words;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -15,7 +15,7 @@ exit 0
 ";
 
 /// Makes a checkout with a test of its own, which counts its runs in an ignored file.
-pub(super) fn desk() -> Sandbox {
+pub(crate) fn desk() -> Sandbox {
     let desk = Sandbox::new();
     fs::write(desk.path("check.sh"), CHECK).unwrap();
     fs::write(desk.path(".gitignore"), "*.log\n").unwrap();
@@ -26,7 +26,7 @@ pub(super) fn desk() -> Sandbox {
 }
 
 /// Makes an agent that is done with one file.
-pub(super) fn done(desk: &Sandbox, name: &str, content: &str) -> View {
+pub(crate) fn done(desk: &Sandbox, name: &str, content: &str) -> View {
     let clone = agent(desk, name);
     commit(&clone, &format!("{name}.txt"), content);
     clone.colony(&["agents", "done"]);

@@ -1,6 +1,6 @@
 //! The work of several agents, merged and tested before it arrives.
 
 mod hostile_tests;
-mod landing;
-mod races;
+pub(crate) mod landing;
+pub(crate) mod races;
 mod story;

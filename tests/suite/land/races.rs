@@ -13,7 +13,7 @@ use crate::support::Sandbox;
 use super::landing::{desk, done};
 
 /// A test that waits until a file is there, once its own is.
-fn waits(desk: &Sandbox) -> (String, PathBuf, PathBuf) {
+pub(crate) fn waits(desk: &Sandbox) -> (String, PathBuf, PathBuf) {
     let (begun, go_on) = (desk.outside().join("begun"), desk.outside().join("go-on"));
     let test = format!(
         "touch '{}'; while ! test -e '{}'; do sleep 0.05; done; sh check.sh",
@@ -23,7 +23,7 @@ fn waits(desk: &Sandbox) -> (String, PathBuf, PathBuf) {
     (test, begun, go_on)
 }
 
-fn wait_for(path: &std::path::Path) {
+pub(crate) fn wait_for(path: &std::path::Path) {
     for _ in 0..1_200 {
         if path.exists() {
             return;
@@ -46,6 +46,17 @@ fn meanwhile(desk: &Sandbox, args: &[&str], act: impl FnOnce()) -> (u8, String) 
         let run = landing.join().unwrap();
         (run.code, format!("{}{}", run.stdout, run.stderr))
     })
+}
+
+/// The processes of tests that run, as folders of `/proc`.
+pub(crate) fn processes_of_tests(desk: &Sandbox) -> Vec<PathBuf> {
+    let mark = format!("COLONY_TRY={}", desk.outside().display());
+    let is_of_test = |process: &PathBuf| {
+        let environ = fs::read(process.join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environ).contains(&mark)
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    all.filter(is_of_test).collect()
 }
 
 #[test]
@@ -155,16 +166,7 @@ fn a_killed_landing_has_moved_nothing_and_goes_on() {
     fs::write(&go_on, "").unwrap();
     let landed = desk.json(&["land", "--test", &test]);
     assert_eq!(landed["outcome"], "landed");
-    let left: Vec<_> = fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter(|entry| {
-            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
-            let mark = format!("COLONY_TRY={}", desk.outside().display());
-            String::from_utf8_lossy(&environ).contains(&mark)
-        })
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(processes_of_tests(&desk), Vec::<PathBuf>::new());
     assert_eq!(landed["landed"].as_array().unwrap().len(), 3, "{}", json!(landed));
 }
 

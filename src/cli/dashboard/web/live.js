@@ -4,7 +4,8 @@
 // again, it goes on at the position that it had, so no event is missed.
 
 import { call, headers, Refusal, remember } from './api.js';
-import { addEvents, change, stale, store } from './store.js';
+import { addEvents, change, draw, reload, resource, stale, store } from './store.js';
+import { isOpen } from './words.js';
 
 const MAX_WAIT = 30_000;
 const GATHER = 300;
@@ -16,11 +17,14 @@ let gathering = null;
 
 /** Which answers an event makes stale, by the beginning of its key. */
 const STALE = [
-  [/^(branch_|checkpoint_|convergence:)/, ['/fleet', '/agents', '/state', '/ops', '/checkpoints', '/diff', '/repo-map']],
+  [/^(branch_|checkpoint_|convergence:|train_)/, ['/fleet', '/agents', '/state', '/ops', '/checkpoints', '/diff', '/repo-map']],
   [/^(mapped|unmapped|reindexed):/, ['/vcm/scopes', '/vcm/pages', '/vcm/stats', '/vcm/working-set', '/knowledge', '/state']],
   [/^watch_fired:/, ['/watches']],
   [/^page_fault:/, ['/vcm/working-set', '/vcm/stats']],
 ];
+
+/** Which answers an operation that maps makes stale. */
+const MAPPED = ['/vcm/map/operations', '/vcm/scopes', '/vcm/pages', '/vcm/stats'];
 
 /** Takes up a login: keeps it, shows the newest events, and follows those that come after them. */
 export async function enter(who) {
@@ -104,8 +108,25 @@ function take(frame) {
   if (fields.id) position = fields.id;
   const data = parsed(fields.data);
   if (fields.event === 'colony' && data) colony(data);
-  if (fields.event === 'operation') later(['/vcm/map/operations', '/vcm/scopes', '/vcm/pages', '/vcm/stats']);
+  if (fields.event === 'operation') later(data?.kind === 'map' ? MAPPED : ['/operations']);
   if (fields.event === 'lost') stale();
+}
+
+const asking = new Map(); // the timer of each list of operations
+
+/** Asks a list of operations again while something in it runs and a page shows it; `ended` is called when less runs. */
+export function followOperations(list, page, ended) {
+  const open = () => resource(list).value?.operations?.filter(isOpen).length ?? 0;
+  const before = open();
+  if (asking.has(list) || !before) return;
+  const ask = async () => {
+    asking.delete(list);
+    if (store.route.parts[0] !== page || document.visibilityState !== 'visible') return;
+    await reload(list);
+    if (open() !== before) ended();
+    draw();
+  };
+  asking.set(list, setTimeout(ask, 1000));
 }
 
 function parsed(text) {

@@ -77,12 +77,37 @@ export const NOTHING = { // search NoPages
   no_worktree: 'The working tree is not mapped.',
 };
 
-/** The state of a mapping operation: tone, sign. */
-export const OPERATIONS = { // the dashboard
-  pending: ['', '○'],
-  running: ['busy', '◐'],
-  mapped: ['good', '✓'],
-  partial: ['busy', '!'],
-  error: ['bad', '✕'],
-  canceled: ['', '–'],
+/** Why work is left out of a landing. */
+export const LEFT_OUT = { // land Why
+  failed: 'the tests fail with it',
+  conflicts: 'it conflicts',
+  contains: 'it has commits of work that is held back or was left out',
+  held: 'it is held back',
+  uncommitted: 'it has uncommitted files',
+  outside_scope: 'it changes paths outside the allowed ones',
+  unrelated: 'it has no common ancestor with the branch',
+  in_progress: 'a git operation is in progress in its clone',
+  unreadable: 'it cannot be read',
 };
+
+/** The state of an operation: tone, sign, words. */
+export const OPERATIONS = { // the dashboard
+  pending: ['', '○', 'pending'],
+  running: ['busy', '◐', 'running'],
+  mapped: ['good', '✓', 'mapped'],
+  partial: ['busy', '!', 'partial'],
+  landed: ['good', '✓', 'landed'],
+  partly: ['busy', '!', 'landed in part'],
+  nothing: ['bad', '✕', 'nothing landed'],
+  base_failing: ['bad', '✕', 'the branch fails by itself'],
+  passed: ['good', '✓', 'passed'],
+  failed: ['bad', '✕', 'failed'],
+  conflicted: ['busy', '!', 'conflicts'],
+  error: ['bad', '✕', 'error'],
+  canceled: ['', '–', 'canceled'],
+};
+
+const OPEN = ['pending', 'running'];
+
+/** Returns `true` for an operation that has not ended. */
+export const isOpen = (operation) => OPEN.includes(operation.status);

@@ -1,11 +1,12 @@
-// Fleet: who works where, what would clash, what to merge next; and one agent with its log and its diff.
+// Fleet: who works where, what would clash, what to merge or land next; and one agent with its log and its diff.
 
 import { call, segments } from '../api.js';
-import { html, resource, stale, store } from '../store.js';
+import { draw, html, resource, stale, store } from '../store.js';
 import { Answer, Command, Empty, Field, number, plural, Section, short, someOf, State, Table, text, When } from '../parts.js';
 import { act, form, propose } from '../dialogs.js';
 import { go, to, withQuery } from '../routes.js';
 import { Diff } from '../diff.js';
+import { begin, Trains } from './trains.js';
 import { UNDO } from '../undo.js';
 import { BLOCKED, OUTCOMES } from '../words.js';
 
@@ -16,9 +17,26 @@ const refresh = () => stale('/fleet', '/agents', '/state', '/ops', '/checkpoints
 export function Fleet({ route }) {
   const fleet = resource('/fleet');
   if (route.parts[1]) return html`<${Worker} name=${route.parts[1]} fleet=${fleet} tab=${route.query.get('tab') ?? 'log'} />`;
-  const add = html`<button type="button" disabled=${store.who.read_only} onClick=${newAgent}>+ New agent</button>`;
-  return html`<div class="title"><h1>Fleet</h1><span class="space"></span>${add}</div>
+  const off = store.who.read_only;
+  const names = namesMarked(fleet.value?.agents ?? []);
+  const some = names.length ? ` ${names.length}` : '';
+  const start = (kind) => begin(kind, names, () => marked.clear());
+  return html`<div class="title"><h1>Fleet</h1><span class="space"></span>
+      <button type="button" disabled=${off} onClick=${() => start('try')}>${`Try${some} …`}</button>
+      <button type="button" disabled=${off} onClick=${() => start('land')}>${`Land${some} …`}</button>
+      <button type="button" disabled=${off} onClick=${newAgent}>+ New agent</button></div>
     <${Answer} of=${fleet} lines=${6}>${(value) => html`<${Overview} fleet=${value} query=${route.query.get('q') ?? ''} />`}<//>`;
+}
+
+const marked = new Set(); // the names of the rows that are marked
+
+/** Those of the marked rows that still have something to merge. */
+const namesMarked = (rows) => rows.filter((row) => marked.has(nameOf(row)) && mergeable(row)).map(nameOf);
+
+function mark(name, wanted) {
+  if (wanted) marked.add(name);
+  else marked.delete(name);
+  draw();
 }
 
 const nameOf = (row) => text(row.agent ?? row.fork);
@@ -31,6 +49,7 @@ function Overview({ fleet, query }) {
   return html`
     <p class="facts-line">${text(fleet.message)}</p>
     <${Next} fleet=${fleet} />
+    <${Trains} />
     ${(fleet.clashes ?? []).length > 0 && html`<${Clashes} rows=${fleet.clashes} />`}
     ${(fleet.agents ?? []).length > 12 &&
       html`<div class="filters"><${Field} label="Filter">
@@ -115,14 +134,26 @@ function Row({ row }) {
     ${row.agent && row.fork !== `fork/${row.agent}` && html`<br /><span class="faint path">${text(row.fork)}</span>`}</th>
     <td class="wrap"><${Work} row=${row} /></td>
     <td class="less"><${When} at=${row.last_seen_at} /></td>
-    <td class="less">${row.held_by
-      ? html`<${State} tone="busy" sign="◐">${`held by ${text(row.held_by.command ?? row.held_by.session)}`}<//>`
-        : html`<span class="faint">${text(row.state)}</span>`}${row.operation &&
-          html`<br /><${State} tone="bad" sign="!">${text(row.operation?.kind ?? row.operation)}<//>`}</td>
+    <td class="less"><${Activity} row=${row} /></td>
     <td class="grow"><${Into} row=${row} /></td>
     <td class="actions">${mergeable(row) &&
-      html`<button type="button" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}</td>
+      html`<input type="checkbox" aria-label=${`Mark ${nameOf(row)}`} checked=${marked.has(nameOf(row))} onChange=${(event) => mark(nameOf(row), event.currentTarget.checked)} />
+        <button type="button" disabled=${store.who.read_only} onClick=${() => merge(nameOf(row))}>Merge …</button>`}</td>
   </tr>`;
+}
+
+/** Its readiness, who works in its clone, and the operation in progress there. */
+function Activity({ row }) {
+  const lines = [readiness(row), row.held_by && ['busy', '◐', `held by ${text(row.held_by.command ?? row.held_by.session)}`],
+    row.operation && ['bad', '!', text(row.operation?.kind ?? row.operation)]].filter(Boolean);
+  if (!lines.length) return html`<span class="faint">${text(row.state)}</span>`;
+  return lines.map(([tone, sign, words], at) => html`${at > 0 && html`<br />`}<${State} key=${words} tone=${tone} sign=${sign}>${words}<//>`);
+}
+
+function readiness({ held, tested, done }) {
+  if (held) return ['busy', '‖', 'held back'];
+  if (tested?.holds) return ['bad', '✕', tested.conflicted ? 'left out' : 'tests failed'];
+  return done ? ['good', '✓', 'done'] : null;
 }
 
 const mergeable = (row) => row.into && row.into.outcome !== 'up_to_date' && row.into.outcome !== 'unrelated';

@@ -1,11 +1,12 @@
 // VCM: mapping operations, scopes, the page catalog, the working set and its locks.
 
 import { path, segments } from '../api.js';
-import { draw, html, reload, resource, stale, store } from '../store.js';
+import { html, resource, stale, store } from '../store.js';
 import { Answer, bytes, Empty, Field, number, plural, Section, short, State, Table, text, When, Windowed } from '../parts.js';
 import { act, propose } from '../dialogs.js';
 import { go, to, withQuery } from '../routes.js';
-import { OPERATIONS as TONES } from '../words.js';
+import { followOperations } from '../live.js';
+import { isOpen, OPERATIONS as TONES } from '../words.js';
 
 const OPERATIONS = '/vcm/map/operations';
 const PAGES = path('/vcm/pages', { limit: 50_000 });
@@ -54,26 +55,10 @@ const refresh = () => stale('/vcm', '/ops', '/state', '/watches');
 
 // Operations
 
-const isOpen = (operation) => operation.status === 'pending' || operation.status === 'running';
-let asking = null;
-
-/** Asks again while something runs: progress is not an event of the repository. */
-function askAgain(operations) {
-  if (asking || !operations.some(isOpen)) return;
-  asking = setTimeout(async () => {
-    asking = null;
-    if (store.route.parts[0] !== 'vcm' || document.visibilityState !== 'visible') return;
-    const before = resource(OPERATIONS).value?.operations?.filter(isOpen).length;
-    await reload(OPERATIONS);
-    if (resource(OPERATIONS).value?.operations?.filter(isOpen).length !== before) refresh();
-    draw();
-  }, 1000);
-}
-
 function Operations() {
   const entry = resource(OPERATIONS);
   const all = entry.value?.operations ?? [];
-  askAgain(all);
+  followOperations(OPERATIONS, 'vcm', refresh);
   const shown = store.route.query.get('operations') === 'all' ? all : all.slice(0, 5);
   const more = all.length > 5 &&
     html`<a href=${withQuery({ operations: shown === all ? null : 'all' })}>${shown === all ? 'The newest only' : `All ${number(all.length)}`}</a>`;
