@@ -92,7 +92,8 @@ impl Me {
         let Some(program) = process_tree::program_of(&me.line).cloned() else {
             return Some(me);
         };
-        let leader = process_tree::leader_of(program.pid);
+        // That of a program that was adopted is not an ancestor, and says nothing about its commands.
+        let leader = process_tree::leader_of(program.pid).filter(|leader| me.line.contains(leader));
         let process = if me.session.is_some() { me.process } else { leader.or(me.process) };
         Some(Me { process, program: Some(program), ..me })
     }
@@ -174,7 +175,7 @@ impl Holder {
         let new = named(program);
         if self.program == Some(new) {
             self.hooks = self.hooks.saturating_add(1).min(CERTAIN);
-        } else if !self.program.is_some_and(runs) {
+        } else if !self.program_is_live() {
             (self.program, self.hooks) = (Some(new), 1);
             self.who.command = Some(program.command.clone());
         }
@@ -182,14 +183,18 @@ impl Holder {
 
     /// Returns whether its program runs; `None` if that is not known for certain: in another system, or of a program that
     /// has run one hook only.
-    pub(in crate::store) fn program_runs(&self) -> Option<bool> {
-        let is_here = self.system == processes::system();
-        let program = self.program.filter(|_| is_here && self.hooks >= CERTAIN);
-        program.map(runs)
+    fn program_runs(&self) -> Option<bool> {
+        let is_certain = self.is_of_this_system() && self.hooks >= CERTAIN;
+        self.program.filter(|_| is_certain).map(|(pid, started)| runs(pid, started))
     }
 
-    /// Returns `true` if what is recorded about it is about this system.
-    pub(in crate::store) fn is_of_this_system(&self) -> bool {
+    /// Returns `true` if it has certainly ended: its program has, or without one its process. Of another system nothing is
+    /// known.
+    pub(in crate::store) fn has_ended(&self, now: &Moment) -> bool {
+        self.is_of_this_system() && !self.program_is_live() && !self.is_there(now)
+    }
+
+    fn is_of_this_system(&self) -> bool {
         self.system == processes::system()
     }
 
@@ -199,29 +204,40 @@ impl Holder {
         if let Some(runs) = self.program_runs() {
             return runs;
         }
-        let lasts = self.process().is_some_and(runs);
+        let lasts = self.process().is_some_and(|(pid, started)| runs(pid, started));
         lasts || self.who.session.is_some() && age(&self.renewed_at, now) <= IDLE_SECONDS
+    }
+
+    fn program_is_live(&self) -> bool {
+        self.program.is_some_and(|(pid, started)| runs(pid, started))
+    }
+
+    /// Returns `true` if its program runs, and the command below it.
+    pub(in crate::store) fn has_program_above(&self, me: &Me) -> bool {
+        let program = self.program.filter(|_| self.is_of_this_system());
+        program.is_some_and(|(pid, started)| me.comes_from(pid, started))
     }
 
     /// Returns `true` if a hook knows another program than is recorded.
     pub(in crate::store) fn lacks(&self, me: &Me) -> bool {
         let new = me.program.as_ref().map(named);
-        let is_new = new != self.program && !self.program.is_some_and(runs);
+        let is_new = new != self.program && !self.program_is_live();
         new.is_some() && (is_new || (new == self.program && self.hooks < CERTAIN))
     }
 
     /// Returns `true` if the command is the holder's. Where one of them names no session, their ancestors are
     /// compared.
     pub(in crate::store) fn is(&self, me: &Me) -> bool {
-        match (&self.who.session, &me.session) {
-            (Some(own), Some(session)) => own == session.as_str(),
-            _ => self.process().is_some_and(|(pid, started)| me.comes_from(pid, started)),
+        if let (Some(own), Some(session)) = (&self.who.session, &me.session) {
+            return own == session.as_str();
         }
+        let of_process = |(pid, started)| me.comes_from(pid, started);
+        self.process().is_some_and(of_process) || self.has_program_above(me)
     }
 }
 
 /// Returns `true` if a process runs.
-fn runs((pid, started): (u32, u64)) -> bool {
+fn runs(pid: u32, started: u64) -> bool {
     processes::find(pid).is_some_and(|found| found.started == started)
 }
 

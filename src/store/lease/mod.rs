@@ -140,11 +140,7 @@ pub fn held_by(world: &World, git_dir: &Path) -> Option<HeldBy> {
 /// Returns `true` if the program that last worked in the clone below `git_dir` has ended without releasing it.
 pub fn has_ended(world: &World, git_dir: &Path) -> bool {
     let lease = Lease::read(&path_in(git_dir));
-    let Some(holder) = lease.holder.as_ref().filter(|holder| holder.is_of_this_system()) else {
-        return false;
-    };
-    let is_free = || matches!(lease.standing(None, &world.now()), Standing::Free);
-    holder.program_runs().map_or_else(is_free, |runs| !runs)
+    lease.holder.is_some_and(|holder| holder.has_ended(&world.now()))
 }
 
 /// Lists the remembered takeovers of the clone below `git_dir`, oldest first.
@@ -275,7 +271,8 @@ impl Lease {
 
     fn standing(&self, me: Option<&Me>, now: &Moment) -> Standing {
         let holder = self.holder.as_ref();
-        let Some(holder) = holder.filter(|holder| holder.is_there(now)) else {
+        let is_own = |holder: &Holder| me.is_some_and(|me| holder.has_program_above(me));
+        let Some(holder) = holder.filter(|holder| holder.is_there(now) || is_own(holder)) else {
             return Standing::Free;
         };
         let age = age(&holder.renewed_at, now);

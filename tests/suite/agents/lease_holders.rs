@@ -143,7 +143,8 @@ fn a_hook_renews_the_lease_of_the_session_it_tells_of() {
     // As long as no command has named the session, it is not known to reach any.
     hook(&mut hooks, &clone, ("PreToolUse", "s-1"));
     assert_eq!(lease_of(&clone)["holder"]["session"], Value::Null);
-    assert_eq!(session.work(&clone, "one\n")["ok"], true);
+    let kept = session.work(&clone, "one\n");
+    assert_eq!(kept["ok"], true, "{kept:#} {:#}", lease_of(&clone));
     // Seen from another system, nothing but the id says that it is the same.
     let before = chrono::Utc::now() - chrono::Duration::minutes(10);
     let before = json!(before.to_rfc3339());

@@ -19,6 +19,15 @@ export const BLOCKED = { // merge MergeOutcome
   unrelated: 'The histories have no common ancestor.',
 };
 
+/** What an agent does, as its hooks report it: tone, and sign. */
+export const ACTIVITIES = { // fleet Activity
+  working: ['good', '●'],
+  asks: ['bad', '?'],
+  waiting: ['busy', '◐'],
+  ended: ['busy', '○'],
+  quiet: ['', ''],
+};
+
 /** The state of a session: tone, sign, and whether it is open. */
 export const SESSIONS = { // session list SessionState
   active: ['good', '●', true],
@@ -87,6 +96,8 @@ export const LEFT_OUT = { // land Why
   outside_scope: 'it changes paths outside the allowed ones',
   unrelated: 'it has no common ancestor with the branch',
   in_progress: 'a git operation is in progress in its clone',
+  reverted: 'it was reverted; it lands again when it is named',
+  failed_before: 'it failed or conflicted here already; it is tried again when it is named',
   unreadable: 'it cannot be read',
 };
 

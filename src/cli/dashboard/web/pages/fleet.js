@@ -8,7 +8,7 @@ import { go, to, withQuery } from '../routes.js';
 import { Diff } from '../diff.js';
 import { begin, Trains } from './trains.js';
 import { UNDO } from '../undo.js';
-import { BLOCKED, OUTCOMES } from '../words.js';
+import { ACTIVITIES, BLOCKED, OUTCOMES } from '../words.js';
 
 const MANY = 300;
 let drawn = MANY;
@@ -43,7 +43,7 @@ const nameOf = (row) => text(row.agent ?? row.fork);
 
 function Overview({ fleet, query }) {
   const found = (fleet.agents ?? []).filter((row) => !query || `${nameOf(row)} ${text(row.fork)}`.includes(query));
-  // Among a hundred agents, those with work come first.
+  // Among a hundred agents, those who ask and those with work come first.
   const rows = [...found.filter(hasWork), ...found.filter((row) => !hasWork(row))];
   const filter = (event) => go(withQuery({ q: event.currentTarget.value.trim() || null }), 'replace');
   return html`
@@ -63,7 +63,7 @@ function Overview({ fleet, query }) {
     <${Removed} />`;
 }
 
-const hasWork = (row) => row.commits > 0 || row.unsaved > 0;
+const hasWork = (row) => row.state === 'asks' || row.commits > 0 || row.unsaved > 0;
 
 function more() {
   drawn += MANY;
@@ -144,10 +144,12 @@ function Row({ row }) {
 
 /** Its readiness, who works in its clone, and the operation in progress there. */
 function Activity({ row }) {
-  const lines = [readiness(row), row.held_by && ['busy', '◐', `held by ${text(row.held_by.command ?? row.held_by.session)}`],
+  const [tone, sign] = ACTIVITIES[row.state] ?? ['', ''];
+  const lines = [row.state === 'asks' && [tone, sign, 'asks'], readiness(row), row.held_by && ['busy', '◐', `held by ${text(row.held_by.command ?? row.held_by.session)}`],
     row.operation && ['bad', '!', text(row.operation?.kind ?? row.operation)]].filter(Boolean);
+  if (!lines.length && sign) lines.push([tone, sign, text(row.state)]);
   if (!lines.length) return html`<span class="faint">${text(row.state)}</span>`;
-  return lines.map(([tone, sign, words], at) => html`${at > 0 && html`<br />`}<${State} key=${words} tone=${tone} sign=${sign}>${words}<//>`);
+  return lines.map(([of, by, words], at) => html`${at > 0 && html`<br />`}<${State} key=${words} tone=${of} sign=${by}>${words}<//>`);
 }
 
 function readiness({ held, tested, done }) {
@@ -169,6 +171,7 @@ function Work({ row }) {
 
 function Into({ row }) {
   if (!row.into) return null;
+  if (row.lost_with) return html`<${State} tone="bad" sign="✕">lost by a revert<//>`;
   const branch = text(row.into.branch);
   const paths = (row.into.paths ?? []).map(text);
   const [tone, sign, before, after] = OUTCOMES[row.into.outcome] ?? ['busy', '!', text(row.into.outcome).replaceAll('_', ' '), ''];

@@ -73,6 +73,7 @@ function Members({ report }) {
         ${report.flaky?.includes(name) && html` <span class="faint">a test failed once, and passed when it was repeated</span>`}</li>`;
     })}
     ${(report.left_out ?? []).map((left) => html`<li key=${text(left.name)}><${State} tone="bad" sign="✕">${text(left.name)}<//> <${Reason} left=${left} /><${Failure} of=${left} /></li>`)}
+    ${(report.passed_over ?? []).map((left) => html`<li key=${text(left.name)}><${State} tone="busy" sign="‖">${text(left.name)}<//> <${Reason} left=${left} /></li>`)}
     ${(report.up_to_date ?? []).map((name) => html`<li key=${text(name)}><${State} sign="=">${text(name)}<//> <span class="faint">${text(report.branch)} has it already</span></li>`)}
   </ul>
   ${(report.uncommitted ?? []).map((work) =>
