@@ -151,7 +151,7 @@ impl Choice<'_> {
         let (message, hint) = match (&self.request.who, failed.as_slice()) {
             (_, []) if !others.is_empty() => (
                 format!(
-                    "nobody is done with new work for '{branch}'; reverted or held back: {}",
+                    "no other agent is done with new work for '{branch}'; not taken: {}",
                     others.join(" ")
                 ),
                 format!(

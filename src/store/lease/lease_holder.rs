@@ -209,7 +209,8 @@ impl Holder {
     }
 
     fn program_is_live(&self) -> bool {
-        self.program.is_some_and(|(pid, started)| runs(pid, started))
+        let program = self.program.filter(|_| self.is_of_this_system());
+        program.is_some_and(|(pid, started)| runs(pid, started))
     }
 
     /// Returns `true` if its program runs, and the command below it.

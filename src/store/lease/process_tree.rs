@@ -2,8 +2,8 @@
 //!
 //! A session of the system is started by its leader and inherited by all processes below it. So the leader
 //! identifies the one who runs a command: with a terminal, the person at it. The names of programs matter only for
-//! hooks, which a shell runs that ends with them. Process 1 starts processes for many, even where it is an ordinary program, as in a container:
-//! without a terminal of its own it identifies nobody.
+//! hooks, which a shell runs that ends with them. Process 1 starts processes for many, even where it is an ordinary
+//! program, as in a container: without a terminal of its own it identifies nobody.
 
 use super::processes::{Process, find};
 
