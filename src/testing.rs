@@ -134,3 +134,14 @@ pub mod working_files {
 pub mod yaml {
     pub use crate::store::yaml::find_value;
 }
+
+/// Records that many repositories write at once.
+pub mod records {
+    pub use crate::blackboard::entry::{Place, Value, write as write_value};
+    pub use crate::clones::sync::outbox::Writer;
+    pub use crate::clones::sync::rules::Sides;
+    pub use crate::flow::sync::{Fold, RecordSides};
+    pub use crate::git::object::NewCommit;
+    pub use crate::git::{Signature, TreeEntry};
+    pub use crate::store::refs::shared_record::{keys, write};
+}

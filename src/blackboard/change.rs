@@ -150,7 +150,7 @@ impl Planned {
         let repo = &session.repo;
         let value = self.now.as_ref().and_then(|now| now.values.first());
         let entry = value
-            .map(|value| entry::write(repo, change.place, value))
+            .map(|value| entry::write(repo, change.place, value, self.board.tip))
             .transpose()?
             .map(TreeEntry::directory);
         let who = session.record_signature();

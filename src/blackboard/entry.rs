@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Oid, Repo, TreeEntry};
-use crate::model::{Code, RepoPath, Result, ResultExt as _};
+use crate::model::{RepoPath, Result};
+use crate::store::refs::record_history::value_file;
 use crate::store::refs::stored_name;
 
 /// The reason why a value in a newer format is not read.
@@ -40,6 +41,9 @@ struct StoredValue {
     author: String,
     updated_at: String,
     value: String,
+    /// The commit of the blackboard before: so no two writes make the same file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
 }
 
 /// A value of a key.
@@ -168,8 +172,8 @@ fn parse(bytes: &[u8]) -> std::result::Result<StoredValue, String> {
     Ok(stored)
 }
 
-/// Writes the directory of a key with this one value.
-pub fn write(repo: &Repo, place: Place<'_>, value: &Value) -> Result<Oid> {
+/// Writes the directory of a key with this one value; `after` is the commit of the blackboard on which it is written.
+pub fn write(repo: &Repo, place: Place<'_>, value: &Value, after: Option<Oid>) -> Result<Oid> {
     let Value { value, writes, author, updated_at } = value.clone();
     let stored = StoredValue {
         format: FORMAT,
@@ -179,14 +183,10 @@ pub fn write(repo: &Repo, place: Place<'_>, value: &Value) -> Result<Oid> {
         author,
         updated_at,
         value,
+        after: after.map(|commit| commit.to_string()),
     };
-    let mut json =
-        serde_json::to_vec_pretty(&stored).or_code(Code::Io, || "cannot write a value")?;
-    json.push(b'\n');
-    let blob = repo.write_blob(&json)?;
-    let file = RepoPath::from(format!("{blob}.json").as_str());
-    let entry = TreeEntry::file(blob);
-    repo.edit_tree(repo.empty_tree(), [(&file, Some(entry))])
+    let (path, file) = value_file(repo, &stored)?;
+    repo.edit_tree(repo.empty_tree(), [(&path, Some(file))])
 }
 
 /// Returns the name of the blackboard that a key says it belongs to; `None` for one that cannot be read.

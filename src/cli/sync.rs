@@ -78,8 +78,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 /// Returns `true` if a ref has moved here or on the remote.
 fn has_travelled(result: SyncResult) -> bool {
-    use SyncResult::{Created, Deleted, Fetched, Merged, Pushed};
-    matches!(result, Fetched | Created | Pushed | Merged | Deleted)
+    use SyncResult::{Created, Deleted, Fetched, Merged, Pushed, Queued};
+    matches!(result, Fetched | Created | Pushed | Merged | Queued | Deleted)
 }
 
 /// The results in the order they are counted in, with their words.
@@ -88,6 +88,7 @@ const SAID: &[(SyncResult, &str)] = &[
     (SyncResult::Created, "created"),
     (SyncResult::Pushed, "pushed"),
     (SyncResult::Merged, "merged"),
+    (SyncResult::Queued, "queued"),
     (SyncResult::Deleted, "deleted"),
     (SyncResult::Behind, "behind"),
     (SyncResult::Rejected, "rejected"),

@@ -2,6 +2,7 @@
 //!
 //! Values in, values out: `flow::sync` asks the remote, reads the refs, and moves them.
 
+pub mod outbox;
 pub mod rules;
 pub mod travelers;
 pub mod verdict;

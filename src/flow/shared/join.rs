@@ -1,18 +1,20 @@
 //! Joins two versions of a shared record, key by key: every repository makes the very same commit.
 //!
-//! A key that only one side has changed, or deleted, since both last agreed gets the state of that side; a
-//! deletion loses against a change. Two changes are joined by the rule of the kind: the later mapping of a scope
-//! counts, and of knowledge and blackboards everything that both sides have stays; of two knowledge records of one
-//! name, which differ in who read the document and when, one. What both agreed on is the
-//! noted tree, or a later commit that both have. Without either, everything of both sides is kept: a history that
-//! was cut off proves nothing.
+//! What only one side has was added there, or deleted on the other. It was deleted where a version that both were made
+//! from has it, or, for a blackboard, where the other's history has seen it. So any number of versions can be joined,
+//! in any order. Of a key itself, a deletion loses against a change. Two changes are joined by the rule of the kind: the
+//! later mapping of a scope counts, and of knowledge and blackboards everything stays; of two knowledge records of one
+//! name, which differ in who read the document and when, one. Where nothing shows what both were made from,
+//! everything of both sides is kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::clones::sync::rules::Sides;
 use crate::git::object::NewCommit;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
-use crate::model::{RepoPath, Result};
+use crate::model::Result;
+use crate::store::refs::record_history::{Histories, Values, values_in};
+use crate::store::refs::shared_record::{Age, Keys};
 use crate::store::refs::{ref_names, shared_record, superseded};
 
 use super::scopes;
@@ -31,46 +33,35 @@ pub(in crate::flow) fn join(
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
         return Ok(None);
     };
-    let base = agreed(repo, sides.base, (ours, theirs))?;
-    if base == Some(ours) {
+    let bases = agreed(repo, sides.base, (ours, theirs))?;
+    if bases.contains(&ours) {
         return Ok(Some(theirs));
     }
-    if base == Some(theirs) {
+    if bases.contains(&theirs) {
         return Ok(Some(ours));
     }
-    let before = shared_record::keys(repo, name, base)?;
+    let pasts = Pasts::read(repo, name, (ours, theirs))?;
     let here = shared_record::keys(repo, name, Some(ours))?;
     let there = shared_record::keys(repo, name, Some(theirs))?;
-    let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
-    if names.len() > shared_record::MAX_KEYS {
+    let new = there.keys().filter(|key| !here.contains_key(*key)).count();
+    if here.len() + new > shared_record::MAX_KEYS {
         return Ok(None);
     }
-    // A record of the knowledge base is of one clone: its chunks fit its description.
-    let is_knowledge = name.as_bytes() == ref_names::KNOWLEDGE.as_bytes();
-    let depth = if is_knowledge { 0 } else { MAX_DEPTH };
-    let mut joined = Joined::default();
-    for key in names {
-        let sides = Sides {
-            base: before.get(key).copied(),
-            ours: here.get(key).copied(),
-            theirs: there.get(key).copied(),
-        };
-        if name.as_bytes() == ref_names::SCOPES.as_bytes() {
-            let scope = scopes::join_one(repo, &sides)?;
-            joined.entries.extend(scope.map(|entry| (key.clone(), entry)));
-        } else {
-            joined.add(repo, key, &sides, depth)?;
-        }
+    let keys_of = |base: &Oid| shared_record::keys(repo, name, Some(*base));
+    let before = bases.iter().map(keys_of).collect::<Result<Vec<_>>>()?;
+    let join = Join { repo, name, pasts: &pasts };
+    let tree = join.tree(&before, &here, &there)?;
+    let joint = values_in(repo, tree)?;
+    if pasts.ours.has_all_of(&pasts.theirs, &joint) {
+        return Ok(Some(ours));
     }
-    if is_knowledge {
-        joined.replaced.clear();
+    if pasts.theirs.has_all_of(&pasts.ours, &joint) {
+        return Ok(Some(theirs));
     }
-    let mut parents = vec![ours, theirs];
-    parents.sort();
     let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
     let commit = NewCommit {
-        tree: joined.write(repo)?.unwrap_or_else(|| repo.empty_tree()),
-        parents,
+        tree,
+        parents: pasts.parents(),
         signature: &Signature {
             name: "git-colony".to_owned(),
             email: "git-colony@localhost".to_owned(),
@@ -79,7 +70,84 @@ pub(in crate::flow) fn join(
         },
         message: format!("merge {}", kind_of(name)),
     };
-    shared_record::write(repo, name, commit).map(Some)
+    shared_record::write_with(repo, name, commit, &pasts.unlinked(&joint)).map(Some)
+}
+
+/// What both sides of a blackboard know, beyond the versions that both were made from.
+struct Pasts {
+    ours: Past,
+    theirs: Past,
+}
+
+/// What one side knows.
+struct Past {
+    commit: Oid,
+    /// How often its history was cut off.
+    era: u64,
+    /// The values that it once had and has no more, as far as its commits that the other side lacks show them.
+    gone: Values,
+    /// All that it ever had: known where the two histories begin with different commits.
+    seen: Option<Values>,
+}
+
+impl Past {
+    /// Returns `true` if nothing that the other side did is new to this one, so that the joint values are its own.
+    fn has_all_of(&self, other: &Past, joint: &Values) -> bool {
+        let seen = self.seen.as_ref().zip(other.seen.as_ref());
+        seen.is_some_and(|(own, others)| {
+            let now = own.without(&self.gone);
+            own.include(others) && now.include(joint) && joint.include(&now)
+        })
+    }
+}
+
+impl Pasts {
+    fn read(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<Pasts> {
+        let unknown = |commit| Past { commit, era: 0, gone: Values::default(), seen: None };
+        if !shared_record::is_blackboard(name) {
+            return Ok(Pasts { ours: unknown(ours), theirs: unknown(theirs) });
+        }
+        let mut histories = Histories::new(repo);
+        let (here, there) = (histories.commits(ours)?, histories.commits(theirs)?);
+        let is_one = histories.roots(&here)? == histories.roots(&there)?;
+        let mut past = |commit: Oid, own: &[Oid], other: &[Oid]| -> Result<Past> {
+            let era = Age::of(repo, commit)?.era;
+            let now = values_in(repo, repo.tree_of(Some(commit))?)?;
+            let others: BTreeSet<&Oid> = other.iter().filter(|_| is_one).collect();
+            let own: Vec<Oid> = own.iter().filter(|id| !others.contains(id)).copied().collect();
+            let seen = histories.seen(&own)?;
+            let gone = seen.without(&now);
+            Ok(Past { commit, era, gone, seen: (!is_one).then_some(seen) })
+        };
+        Ok(Pasts { ours: past(ours, &here, &there)?, theirs: past(theirs, &there, &here)? })
+    }
+
+    /// Returns the parents of the joint version: of two eras only the newer, or the old history would come back.
+    fn parents(&self) -> Vec<Oid> {
+        let (ours, theirs) = (&self.ours, &self.theirs);
+        let mut parents = match ours.era.cmp(&theirs.era) {
+            std::cmp::Ordering::Less => vec![theirs.commit],
+            std::cmp::Ordering::Equal => vec![ours.commit, theirs.commit],
+            std::cmp::Ordering::Greater => vec![ours.commit],
+        };
+        parents.sort();
+        parents
+    }
+
+    /// Returns what the joint version has to list as deleted, because the history that shows it is not a parent.
+    fn unlinked(&self, joint: &Values) -> Values {
+        let (ours, theirs) = (&self.ours, &self.theirs);
+        let (newer, older) = if ours.era > theirs.era { (ours, theirs) } else { (theirs, ours) };
+        match (&newer.seen, &older.seen) {
+            (Some(newer_saw), Some(older_saw)) if newer.era > older.era => {
+                let mut list = older_saw.without(newer_saw);
+                // What the older side deleted, the newer one may still have.
+                list.extend(&newer_saw.without(&newer.gone));
+                list.without(joint)
+            }
+            _ => Values::default(),
+        }
+    }
 }
 
 /// Returns the word for the kind of a record.
@@ -91,20 +159,23 @@ fn kind_of(name: &RefName) -> &'static str {
     }
 }
 
-/// Returns the commit that both sides have agreed on: the noted one, or a later one that both histories have. A note
-/// counts only where both sides were made from it: a remote may have been reset to an older state.
-fn agreed(repo: &Repo, noted: Option<Oid>, (ours, theirs): (Oid, Oid)) -> Result<Option<Oid>> {
-    let common = repo.merge_bases(ours, theirs)?.into_iter().min();
+/// Returns the versions that both sides were made from: the best common ones, and the noted one where it is not in
+/// their history. A note counts only where both sides were made from it: a remote may have been reset to an older state.
+fn agreed(repo: &Repo, noted: Option<Oid>, (ours, theirs): (Oid, Oid)) -> Result<Vec<Oid>> {
+    let mut bases = repo.merge_bases(ours, theirs)?;
     let Some(noted) = noted.filter(|id| repo.read_commit(*id).is_ok()) else {
-        return Ok(common);
+        return Ok(bases);
     };
     if !(is_made_from(repo, ours, noted)? && is_made_from(repo, theirs, noted)?) {
-        return Ok(common);
+        return Ok(bases);
     }
-    match common {
-        Some(common) if !repo.has_more(noted, common)? => Ok(Some(common)),
-        _ => Ok(Some(noted)),
+    for base in &bases {
+        if !repo.has_more(noted, *base)? {
+            return Ok(bases);
+        }
     }
+    bases.push(noted);
+    Ok(bases)
 }
 
 /// Returns `true` if a commit has another one in its history, or its history was cut off and shows nothing.
@@ -113,66 +184,108 @@ fn is_made_from(repo: &Repo, commit: Oid, older: Oid) -> Result<bool> {
     Ok(common.is_empty() || common.contains(&older))
 }
 
+/// One join: what decides about each entry.
+struct Join<'a> {
+    repo: &'a Repo,
+    name: &'a RefName,
+    pasts: &'a Pasts,
+}
+
 /// The entries of a directory that is being joined.
 #[derive(Default)]
 struct Joined {
-    entries: BTreeMap<RepoPath, TreeEntry>,
+    entries: Keys,
     /// Entries that another one of the same name has replaced.
     replaced: Vec<TreeEntry>,
 }
 
-impl Joined {
-    /// Adds what becomes of one name: everything that both sides have, without what one of them has deleted.
-    fn add(
-        &mut self,
-        repo: &Repo,
-        name: &RepoPath,
-        sides: &Sides<TreeEntry>,
-        depth: usize,
-    ) -> Result<()> {
-        let Sides { base, ours, theirs } = *sides;
-        let entry = match (ours, theirs) {
-            _ if ours == theirs || theirs == base => ours,
-            _ if ours == base => theirs,
-            (one, None) | (None, one) => one,
-            (Some(ours), Some(theirs)) => {
-                let are_folders = ours.is_directory() && theirs.is_directory();
-                if are_folders && depth > 0 {
-                    let base = base.filter(TreeEntry::is_directory);
-                    let tree = Joined::folder(repo, &Sides { base, ..*sides }, depth - 1)?;
-                    tree.map(TreeEntry::directory)
-                } else {
-                    let (stays, goes) =
-                        if ours.id > theirs.id { (ours, theirs) } else { (theirs, ours) };
-                    self.replaced.push(goes);
-                    Some(stays)
-                }
-            }
-        };
-        self.entries.extend(entry.map(|entry| (name.clone(), entry)));
-        Ok(())
-    }
-
-    /// Joins two directories; `None` if nothing is left.
-    fn folder(repo: &Repo, sides: &Sides<TreeEntry>, depth: usize) -> Result<Option<Oid>> {
-        let entries = |side: Option<TreeEntry>| -> Result<BTreeMap<RepoPath, TreeEntry>> {
-            let tree = side.map_or_else(|| repo.empty_tree(), |entry| entry.id);
-            Ok(repo.entries_of(tree)?.into_iter().collect())
-        };
-        let (base, ours, theirs) =
-            (entries(sides.base)?, entries(sides.ours)?, entries(sides.theirs)?);
-        let mut joined = Joined::default();
-        for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
-            let sides = Sides {
-                base: base.get(name).copied(),
-                ours: ours.get(name).copied(),
-                theirs: theirs.get(name).copied(),
-            };
-            joined.add(repo, name, &sides, depth)?;
+impl Join<'_> {
+    /// Writes the joint tree of two versions, from the versions that both were made from.
+    fn tree(&self, bases: &[Keys], here: &Keys, there: &Keys) -> Result<Oid> {
+        // A record of the knowledge base is of one clone: its chunks fit its description.
+        let is_knowledge = self.name.as_bytes() == ref_names::KNOWLEDGE.as_bytes();
+        let depth = if is_knowledge { 0 } else { MAX_DEPTH };
+        let mut joined = self.folder(bases, here, there, depth)?;
+        if is_knowledge {
+            joined.replaced.clear();
         }
-        joined.write(repo)
+        Ok(joined.write(self.repo)?.unwrap_or_else(|| self.repo.empty_tree()))
     }
 
+    /// Joins two directories.
+    fn folder(&self, bases: &[Keys], here: &Keys, there: &Keys, depth: usize) -> Result<Joined> {
+        let mut joined = Joined::default();
+        for name in here.keys().chain(there.keys()).collect::<BTreeSet<_>>() {
+            let bases: Vec<Option<TreeEntry>> =
+                bases.iter().map(|base| base.get(name).copied()).collect();
+            let sides = (here.get(name).copied(), there.get(name).copied());
+            let entry = if self.name.as_bytes() == ref_names::SCOPES.as_bytes() {
+                scopes::join_one(self.repo, &self.sides(&bases, sides))?
+            } else {
+                self.entry(&bases, sides, depth, &mut joined.replaced)?
+            };
+            joined.entries.extend(entry.map(|entry| (name.clone(), entry)));
+        }
+        Ok(joined)
+    }
+
+    /// Returns both sides of one name, and the entry that one of them has left as it was.
+    fn sides(
+        &self,
+        bases: &[Option<TreeEntry>],
+        (ours, theirs): (Option<TreeEntry>, Option<TreeEntry>),
+    ) -> Sides<TreeEntry> {
+        let is_old = |entry: Option<TreeEntry>| entry.is_some() && bases.contains(&entry);
+        let base = match (is_old(ours), is_old(theirs)) {
+            (true, false) => ours,
+            (false, true) => theirs,
+            _ => None,
+        };
+        Sides { base, ours, theirs }
+    }
+
+    /// Joins one name: everything that both sides have, without what one of them has deleted.
+    fn entry(
+        &self,
+        bases: &[Option<TreeEntry>],
+        (ours, theirs): (Option<TreeEntry>, Option<TreeEntry>),
+        depth: usize,
+        replaced: &mut Vec<TreeEntry>,
+    ) -> Result<Option<TreeEntry>> {
+        if ours == theirs {
+            return Ok(ours);
+        }
+        let is_folder = |entry: &Option<TreeEntry>| entry.is_none_or(|it| it.is_directory());
+        if depth > 0 && is_folder(&ours) && is_folder(&theirs) {
+            let entries = |entry: TreeEntry| -> Result<Keys> {
+                Ok(self.repo.entries_of(entry.id)?.into_iter().collect())
+            };
+            let below = |side: Option<TreeEntry>| side.map_or_else(|| Ok(Keys::new()), entries);
+            // A version without the name, or with a file, has nothing below.
+            let folders = bases.iter().map(|base| base.filter(TreeEntry::is_directory));
+            let bases = folders.map(below).collect::<Result<Vec<_>>>()?;
+            let tree = self.folder(&bases, &below(ours)?, &below(theirs)?, depth - 1)?;
+            return Ok(tree.write(self.repo)?.map(TreeEntry::directory));
+        }
+        let sides = self.sides(bases, (ours, theirs));
+        let gone =
+            |side: &Past, entry: Option<TreeEntry>| entry.is_some_and(|it| side.gone.has(it.id));
+        let left = |entry: Option<TreeEntry>, other: &Past| {
+            entry.filter(|it| sides.base != Some(*it) && !gone(other, Some(*it)))
+        };
+        Ok(match (left(ours, &self.pasts.theirs), left(theirs, &self.pasts.ours)) {
+            (Some(ours), Some(theirs)) => {
+                let (stays, goes) =
+                    if ours.id > theirs.id { (ours, theirs) } else { (theirs, ours) };
+                replaced.push(goes);
+                Some(stays)
+            }
+            (one, other) => one.or(other),
+        })
+    }
+}
+
+impl Joined {
     fn write(&self, repo: &Repo) -> Result<Option<Oid>> {
         if self.entries.is_empty() {
             return Ok(None);

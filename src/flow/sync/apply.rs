@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::travelers::{self, Kind};
 use crate::flow::consent::Leave;
-use crate::git::refs::ReflogReason;
+use crate::git::refs::{FoundRef, ReflogReason};
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::{count, shell_word};
@@ -99,7 +99,11 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
 fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<Race> {
     let remote = peer.remote;
     let takes_tags = session.settings.checkpoint_git_tags;
-    let changes: Vec<RefChange> = steps.iter().filter_map(|step| step.there.clone()).collect();
+    // Posts first: once they are there, nothing is lost, also where another push wins the record.
+    let posts = steps.iter().filter_map(|step| step.post.clone());
+    let moves = steps.iter().filter_map(|step| step.there.clone());
+    let folded = steps.iter().flat_map(|step| step.folded.clone());
+    let changes: Vec<RefChange> = posts.chain(moves).chain(folded).collect();
     if changes.is_empty() {
         return Ok(Race::None);
     }
@@ -112,8 +116,15 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
     let mut race = Race::None;
     for step in steps {
         let Some(change) = &step.there else { continue };
+        let is_posted = step.post.as_ref().map(|post| pushed.remove(&post.name));
         let (result, reason) = match pushed.remove(&change.name) {
             None | Some(Pushed::Done) => continue,
+            Some(Pushed::Moved) if is_posted == Some(Some(Pushed::Done)) => {
+                // The next sync of anybody joins it with the rest.
+                step.note = None;
+                step.row.result = SyncResult::Queued;
+                continue;
+            }
             Some(Pushed::Moved) => {
                 race = Race::Lost;
                 let reason = "it is being moved on the remote at the same time";
@@ -172,6 +183,14 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
         new: None,
     }));
     move_refs(session, &changes)
+}
+
+/// Deletes what an interrupted sync has fetched and not checked.
+pub(super) fn forget_incoming(session: &Session, remote: &Remote<'_>) -> Result<()> {
+    let left = session.repo.refs_below(&super::incoming(remote))?.into_iter();
+    let deletion = |found: FoundRef| RefChange { name: found.name, old: Some(found.id), new: None };
+    let changes: Vec<RefChange> = left.map(deletion).collect();
+    if changes.is_empty() { Ok(()) } else { move_refs(session, &changes) }
 }
 
 /// Returns the hint for a checkpoint if a server accepts only branches and tags.

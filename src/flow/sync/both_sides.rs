@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::clones::sync::outbox::{self, Writer};
 use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
 use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
-use crate::git::remote::Remote;
+use crate::git::remote::{Fetch, Remote};
 use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
@@ -17,7 +18,7 @@ use crate::model::Result;
 use crate::store::refs::{own_refs, shared_record};
 use crate::store::{Session, migration};
 
-use super::remote_identity;
+use super::{Way, apply, remote_identity};
 
 /// Both sides at one moment.
 pub(super) struct Look {
@@ -25,6 +26,7 @@ pub(super) struct Look {
     pub(super) remote: String,
     ours: BTreeMap<RefName, Oid>,
     theirs: BTreeMap<RefName, Oid>,
+    outboxes: BTreeMap<RefName, Oid>,
     /// The recorded values, by the names of the notes.
     pub(super) notes: BTreeMap<RefName, Oid>,
     /// Whether a recorded ref that the remote lacks was deleted there: not if the remote has
@@ -34,8 +36,8 @@ pub(super) struct Look {
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
     pub(super) branches: BTreeMap<RefName, Oid>,
-    /// The names of all refs of the remote, exchanged or not.
-    pub(super) offered: BTreeSet<RefName>,
+    /// All refs of the remote, exchanged or not.
+    pub(super) offered: BTreeMap<RefName, Oid>,
     /// The local commits that any remote is known to have, each once.
     pub(super) published: BTreeSet<Oid>,
 }
@@ -79,6 +81,7 @@ impl Look {
         }
         let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
         let branches = offered.iter().filter(|(name, _)| is_branch(name));
+        let outboxes = offered.iter().filter(|(name, _)| outbox::parse(name).is_some());
         Ok(Look {
             remote: remote.name().to_owned(),
             ours,
@@ -86,12 +89,14 @@ impl Look {
             do_notes_count,
             invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
-            offered: offered.keys().cloned().collect(),
+            outboxes: outboxes.map(|(name, id)| (name.clone(), *id)).collect(),
             published,
             theirs: offered
-                .into_iter()
+                .iter()
                 .filter(|(name, _)| travelers::kind_of(name).is_some())
+                .map(|(name, id)| (name.clone(), *id))
                 .collect(),
+            offered,
         })
     }
 
@@ -103,25 +108,48 @@ impl Look {
         migrate::refuse_two_histories(session, remote, &theirs)
     }
 
-    /// Fetches the objects that must be compared.
-    pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+    /// Fetches the objects that must be compared, and the branches where they have moved: with one command, if there is
+    /// anything new.
+    pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>, way: Way) -> Result<()> {
+        let repo = &session.repo;
         let known: BTreeSet<Oid> = self.ours.values().chain(self.notes.values()).copied().collect();
         let is_wanted = |(name, id): &(&RefName, &Oid)| {
             let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
             !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
         };
-        let wanted: Vec<RefName> =
+        let names: Vec<RefName> =
             self.theirs.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect();
-        if wanted.is_empty() {
+        // Others delete outboxes at any time: those are fetched which there are.
+        let has_new = self.outboxes.values().any(|id| repo.object_size(*id).is_none());
+        let below = has_new.then_some(outbox::OUTBOXES);
+        let with_branches = way != Way::Push && remote.has_news(&self.offered)?;
+        if names.is_empty() && below.is_none() && !with_branches {
             return Ok(());
         }
+        if has_new {
+            apply::forget_incoming(session, remote)?;
+            self.outboxes.clear();
+        }
         let into = super::incoming(remote);
-        let fetch = || own_refs::fetch(session, || remote.fetch_refs(&wanted, &into));
+        let wanted = Fetch { names: &names, below, with_branches, into: &into };
+        let fetch = || {
+            let fetch = || remote.fetch(&wanted);
+            // The branches are refs that the user moves as well.
+            if with_branches {
+                own_refs::talk(session, fetch)
+            } else {
+                own_refs::fetch(session, fetch)
+            }
+        };
         let fetching = format!("fetch from '{}'", remote.name());
         let progress = &session.world.progress;
         for found in progress.during(&fetching, fetch)? {
             self.published.extend(session.repo.peel_to_commit(found.id));
-            self.theirs.insert(found.name, found.id);
+            if outbox::parse(&found.name).is_some() {
+                self.outboxes.insert(found.name, found.id);
+            } else if travelers::kind_of(&found.name).is_some() {
+                self.theirs.insert(found.name, found.id);
+            }
         }
         Ok(())
     }
@@ -139,12 +167,30 @@ impl Look {
                 self.invalid.insert(name, flaw);
             }
         }
+        for (name, id) in std::mem::take(&mut self.outboxes) {
+            let record = outbox::parse(&name).map(|(_, record)| record);
+            let is_here = repo.object_size(id).is_some();
+            match record.filter(|_| is_here).and_then(|record| flaw(repo, &record, id, &[])) {
+                Some(flaw) => drop(self.invalid.insert(name, flaw)),
+                None => drop(self.outboxes.insert(name, id)),
+            }
+        }
+    }
+
+    /// Returns the outboxes for a record.
+    pub(super) fn outboxes_of(&self, record: &RefName) -> BTreeMap<Writer, Oid> {
+        let parsed = self.outboxes.iter().filter_map(|(name, id)| {
+            let (writer, of_record) = outbox::parse(name)?;
+            (of_record == *record).then_some((writer, *id))
+        });
+        parsed.collect()
     }
 
     /// Returns the names of all refs that sync covers, of either side.
     pub(super) fn names(&self) -> BTreeSet<RefName> {
+        let posted = self.outboxes.keys().filter_map(outbox::parse).map(|(_, record)| record);
         let invalid = self.invalid.keys();
-        self.ours.keys().chain(self.theirs.keys()).chain(invalid).cloned().collect()
+        self.ours.keys().chain(self.theirs.keys()).chain(invalid).cloned().chain(posted).collect()
     }
 
     /// Returns the value of a ref on each side.

@@ -9,6 +9,7 @@
 mod apply;
 mod both_sides;
 mod obstacles;
+mod outboxes;
 mod plan;
 mod remote_identity;
 mod sync_report;
@@ -30,7 +31,6 @@ use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
 use crate::store::membership::Role;
 use crate::store::operation::commit_point::refuse_nested;
-use crate::store::refs::own_refs;
 use crate::store::state::event_log;
 
 use super::consent::{self, Ask, Consent, Leave};
@@ -38,6 +38,7 @@ use apply::Peer;
 use both_sides::Look;
 use plan::Wish;
 
+pub use outboxes::{Fold, RecordSides};
 pub use sync_report::{ChangedBranch, Direction, SyncReport, SyncResult, SyncedRef};
 pub use unpublished::Waiting;
 
@@ -82,7 +83,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let name = request.remote.as_deref().unwrap_or("origin");
     let (repo, world) = (&session.repo, &session.world);
     let remote = Remote::find(repo, world, name)?;
-    let plan = Plan::make(session, &remote, request)?;
+    let mut plan = Plan::make(session, &remote, request)?;
     if session.is_dry() {
         return plan.outlook(session, &remote);
     }
@@ -90,24 +91,25 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let waiting = "waiting for another 'git colony sync' in this repository";
     let _lock =
         WorktreeLock::take_at(world, &path, WaitLimit::for_long_work(world.timeout), waiting)?;
-    let before = branches(session, name)?;
-    if plan.wish.way != Way::Push {
-        let fetching = format!("fetch the branches of '{name}'");
-        let fetch = || own_refs::talk(session, || remote.fetch_branches());
-        world.progress.during(&fetching, fetch)?;
-    }
-    let mut report = plan.report(&remote);
-    report.branch_changed = changed(before, branches(session, name)?);
-    for branch in &report.branch_changed {
-        announce_changed(session, branch);
-    }
-    let mut refs = BTreeMap::new();
+    let mut run = Run {
+        before: branches(session, name)?,
+        refs: BTreeMap::new(),
+        report: plan.report(&remote),
+    };
     let mut tries = 1;
-    while plan.round(session, &remote, &mut refs, &mut report)? == Race::Lost && tries < MAX_ROUNDS
-    {
+    loop {
+        match plan.round(session, &remote, &mut run) {
+            Ok(Race::Lost) if tries < MAX_ROUNDS => {}
+            Ok(_) => break,
+            // A ref was deleted there between two questions.
+            Err(error) if error.code() == Code::RefMoved && tries < MAX_ROUNDS => {}
+            Err(error) => return Err(error),
+        }
         tries += 1;
+        plan.wish.is_contended = true;
         wait_randomly(world)?;
     }
+    let Run { refs, mut report, .. } = run;
     if !refs.is_empty() {
         session.note_change();
     }
@@ -142,6 +144,14 @@ fn wait_randomly(world: &World) -> Result<()> {
 enum Race {
     Lost,
     None,
+}
+
+/// What a sync has found and done so far.
+struct Run {
+    /// The branches of the remote as they were known before.
+    before: BTreeMap<String, Oid>,
+    refs: BTreeMap<RefName, SyncedRef>,
+    report: SyncReport,
 }
 
 /// The request, with the permission to publish.
@@ -195,7 +205,7 @@ impl<'a> Plan<'a> {
         if leave.consent == Consent::Missing {
             way = Way::Ask;
         }
-        let wish = Wish { way, allowed };
+        let wish = Wish { way, allowed, is_contended: false };
         Ok(Plan { wish, leave })
     }
 
@@ -215,19 +225,15 @@ impl<'a> Plan<'a> {
     }
 
     /// Reads both sides, decides and acts, once.
-    fn round(
-        &self,
-        session: &Session,
-        remote: &Remote<'_>,
-        refs: &mut BTreeMap<RefName, SyncedRef>,
-        report: &mut SyncReport,
-    ) -> Result<Race> {
+    fn round(&self, session: &Session, remote: &Remote<'_>, run: &mut Run) -> Result<Race> {
+        let Run { before, refs, report } = run;
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
-        match look.fetch(session, remote) {
-            Err(error) if error.code() == Code::RefMoved => return Ok(Race::Lost),
-            fetched => fetched?,
-        }
+        look.fetch(session, remote, self.wish.way)?;
+        let now = branches(session, remote.name())?;
+        let moved = changed(std::mem::replace(before, now.clone()), now);
+        moved.iter().for_each(|branch| announce_changed(session, branch));
+        report.branch_changed.extend(moved);
         look.inspect(&session.repo);
         let steps = plan::steps(session, &look, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
@@ -250,8 +256,9 @@ impl<'a> Plan<'a> {
 }
 
 fn is_done(row: Option<&SyncedRef>) -> bool {
-    use SyncResult::{Created, Deleted, Fetched, Merged, Pushed};
-    row.is_some_and(|row| matches!(row.result, Created | Deleted | Fetched | Merged | Pushed))
+    use SyncResult::{Created, Deleted, Fetched, Merged, Pushed, Queued};
+    let results = [Created, Deleted, Fetched, Merged, Pushed, Queued];
+    row.is_some_and(|row| results.contains(&row.result))
 }
 
 /// A clone for reading fetches and never pushes.

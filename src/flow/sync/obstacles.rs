@@ -1,11 +1,11 @@
 //! Refs whose name is in the way of another one: where a ref is named 'a', none can be named 'a/b'. No command of ours
 //! creates such names, but another program may have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::clones::sync::travelers;
 use crate::git::refs::in_the_way::{InTheWay, folders_of};
-use crate::git::{RefChange, RefName};
+use crate::git::{Oid, RefChange, RefName};
 use crate::model::Result;
 use crate::model::text::shell_word;
 use crate::store::Session;
@@ -72,13 +72,13 @@ fn created(change: Option<&RefChange>) -> Option<&RefName> {
 
 /// Returns the ref of the remote that is in the way of a new one.
 fn on_remote(look: &Look, new: &RefName) -> Option<RefName> {
-    let above = folders_of(new).find(|name| look.offered.contains(name));
+    let above = folders_of(new).find(|name| look.offered.contains_key(name));
     above.or_else(|| first_below(&look.offered, new))
 }
 
-fn first_below(names: &BTreeSet<RefName>, folder: &RefName) -> Option<RefName> {
+fn first_below(names: &BTreeMap<RefName, Oid>, folder: &RefName) -> Option<RefName> {
     let below = RefName::new([folder.as_bytes(), b"/"].concat());
-    let first = names.range(below.clone()..).next()?;
+    let (first, _) = names.range(below.clone()..).next()?;
     first.as_bytes().starts_with(below.as_bytes()).then(|| first.clone())
 }
 

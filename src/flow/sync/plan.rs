@@ -6,7 +6,7 @@ use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
 use crate::design::fork::fork_record::{self, ForkRecord};
-use crate::flow::shared::{join, standing};
+use crate::flow::shared::standing;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
@@ -14,6 +14,7 @@ use crate::store::Session;
 use crate::store::refs::ref_names;
 
 use super::both_sides::Look;
+use super::outboxes::{self, RecordSides};
 use super::{Direction, SyncResult, SyncedRef, Way, obstacles, withheld};
 
 /// The decision about one ref.
@@ -24,6 +25,10 @@ pub(super) struct Step {
     pub(super) here: Option<RefChange>,
     /// The move on the remote.
     pub(super) there: Option<RefChange>,
+    /// The move of the outbox of this repository.
+    pub(super) post: Option<RefChange>,
+    /// The outboxes that are deleted, because the record on the remote has what they have.
+    pub(super) folded: Vec<RefChange>,
     /// The value to record afterward; `None` leaves the note.
     pub(super) note: Option<Oid>,
     /// Whether it would move on the remote as well, with consent.
@@ -37,6 +42,8 @@ pub(super) struct Wish<'a> {
     pub(super) way: Way,
     /// Paths that may be published although they look like secrets.
     pub(super) allowed: &'a [RepoPath],
+    /// Whether another push was faster before: then records are posted to the outbox as well.
+    pub(super) is_contended: bool,
 }
 
 /// Decides about every ref that sync covers.
@@ -54,7 +61,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
         let verdict = match travelers::kind_of(&name) {
             _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
             Some(kind) if kind.is_keyed() => {
-                steps.extend(keyed_step(repo, &name, &sides, way)?);
+                steps.extend(keyed_step(session, look, &name, wish)?);
                 continue;
             }
             Some(Kind::CheckpointTag) if is_unwanted(session, look, &name) => SyncVerdict::Nothing,
@@ -157,26 +164,58 @@ fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
     }
 }
 
-/// Decides about a record that is merged key by key.
-fn keyed_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
-    let verdict = verdict::decide_shared(sides, standing(repo, sides));
-    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
-        return Ok(step(name, sides, verdict, way));
-    };
-    if verdict != SyncVerdict::Conflict {
-        return Ok(step(name, sides, verdict, way));
-    }
-    if repo.object_size(theirs).is_none() {
+/// Decides about a record that is merged key by key, with the outboxes for it.
+fn keyed_step(
+    session: &Session,
+    look: &Look,
+    name: &RefName,
+    wish: Wish<'_>,
+) -> Result<Option<Step>> {
+    let (repo, way, sides) = (&session.repo, wish.way, look.sides(name));
+    let outboxes = look.outboxes_of(name);
+    let theirs = sides.theirs.iter().chain(outboxes.values());
+    if theirs.copied().any(|id| repo.object_size(id).is_none()) {
         // A dry run has fetched nothing.
-        return Ok(Some(joined_step(name, (ours, theirs), ours, way)));
+        return Ok(guessed_step(name, &sides, way));
     }
-    let verdict = match join::join(repo, name, sides)? {
-        Some(joined) if joined == ours => SyncVerdict::Push,
-        Some(joined) if joined == theirs => SyncVerdict::Fetch,
-        Some(joined) => return Ok(Some(joined_step(name, (ours, theirs), joined, way))),
-        None => verdict,
+    let writer = outboxes::writer(session);
+    let record = RecordSides {
+        name,
+        sides: look.sides(name),
+        outboxes: &outboxes,
+        writer: writer.as_ref(),
+        is_contended: wish.is_contended,
     };
-    Ok(step(name, sides, verdict, way))
+    let Some(fold) = record.fold(repo)? else {
+        return Ok(step(name, &sides, SyncVerdict::Conflict, way));
+    };
+    let mut step = match (fold.joint, sides.ours, sides.theirs) {
+        (joint, ours, theirs) if joint == theirs && joint == ours => {
+            step(name, &sides, SyncVerdict::UpToDate, way)
+        }
+        (joint, _, theirs) if joint == theirs => step(name, &sides, SyncVerdict::Fetch, way),
+        (joint, ours, _) if joint == ours => step(name, &sides, SyncVerdict::Push, way),
+        (Some(joint), _, _) => Some(joined_step(name, &sides, joint, way)),
+        (None, _, _) => None,
+    };
+    if let Some(step) = step.as_mut().filter(|_| way != Way::Fetch) {
+        let post = fold.post.filter(|_| step.there.is_some());
+        if let Some(post) = post {
+            // A copy of this repository uses the same name: the next post has a new one.
+            let writer = writer.filter(|_| !fold.is_copied);
+            step.post = Some(outboxes::post(session, name, &outboxes, writer, post)?);
+        }
+        step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
+    }
+    Ok(step)
+}
+
+/// Decides about a record of which not all versions are here.
+fn guessed_step(name: &RefName, sides: &Sides<Oid>, way: Way) -> Option<Step> {
+    match sides.ours {
+        Some(ours) => Some(joined_step(name, sides, ours, way)),
+        None => step(name, sides, SyncVerdict::Fetch, way),
+    }
 }
 
 /// Joins two records that both sides have changed.
@@ -197,25 +236,25 @@ fn join(
         Some(_) => fork_record::join(repo, label, counts, other)?,
         None => counts,
     };
-    Ok(joined_step(&name, (ours, theirs), joined, way))
+    let sides = Sides { base: None, ours: Some(ours), theirs: Some(theirs) };
+    Ok(joined_step(&name, &sides, joined, way))
 }
 
 /// Moves a joint version to both sides, in the permitted directions.
-fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way) -> Step {
-    let sides = Sides { base: None, ours: Some(ours), theirs: Some(theirs) };
-    let change = |old| RefChange { name: name.clone(), old: Some(old), new: Some(joined) };
-    let mut step = Step::still(name, &sides, SyncResult::Merged);
+fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: Way) -> Step {
+    let change = |old| RefChange { name: name.clone(), old, new: Some(joined) };
+    let mut step = Step::still(name, sides, SyncResult::Merged);
     step.row.new = Some(joined);
     step.row.direction = match way {
         Way::Both => Direction::Both,
         Way::Fetch | Way::Ask => Direction::Fetch,
         Way::Push => Direction::Push,
     };
-    step.here = (way != Way::Push).then(|| change(ours));
-    step.there = (way != Way::Fetch).then(|| change(theirs));
+    step.here = (way != Way::Push).then(|| change(sides.ours));
+    step.there = (way != Way::Fetch).then(|| change(sides.theirs));
     step.note = match way {
         Way::Both => Some(joined),
-        Way::Fetch | Way::Ask => Some(theirs),
+        Way::Fetch | Way::Ask => sides.theirs,
         Way::Push => None,
     };
     step
@@ -280,6 +319,8 @@ impl Step {
             },
             here: None,
             there: None,
+            post: None,
+            folded: Vec::new(),
             note: None,
             waits: false,
         }
@@ -287,6 +328,8 @@ impl Step {
 
     /// Leaves the remote unchanged without consent.
     fn wait(&mut self) {
+        self.post = None;
+        self.folded.clear();
         let Some(change) = self.there.take() else {
             return;
         };

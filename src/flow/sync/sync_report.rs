@@ -38,6 +38,9 @@ pub enum SyncResult {
     Deleted,
     /// Both sides had changed it and have a joint version now.
     Merged,
+    /// The remote has the version from here in an outbox, because others are writing the same record: the next sync of
+    /// anybody joins the two.
+    Queued,
     /// The remote has more.
     Behind,
     /// The remote has another ref with that name: it was not pushed.

@@ -6,6 +6,7 @@
 
 pub mod credentials;
 mod failure_reasons;
+mod fetch;
 pub mod network;
 mod promised;
 mod push;
@@ -17,12 +18,13 @@ use std::fs::File;
 
 use crate::model::{Code, Error, Result, World};
 
-use super::process::{Git, OPERATION_VARIABLE, Output};
+use super::process::{Git, OPERATION_VARIABLE};
 use super::refs::FoundRef;
 use super::{Oid, RefName, RemoteUrl, Repo, durable};
 use network::{Direction, Network};
 use url::{Provenance, Transport};
 
+pub use fetch::Fetch;
 pub(super) use push::PUSHED_AT_ONCE;
 pub use push::{PushPermit, PushResult, Pushed};
 
@@ -113,73 +115,6 @@ impl<'a> Remote<'a> {
         Ok(printed.split(|&byte| byte == b'\n').filter_map(read).collect())
     }
 
-    /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
-    /// tags that the user deleted here. Does nothing without a configured refspec.
-    pub fn fetch_branches(&self) -> Result<()> {
-        let key = format!("remote.{}.fetch", self.name);
-        if self.repo.config(&key).is_none() {
-            return Ok(());
-        }
-        let mut network = self.network(Direction::Fetch)?;
-        let git = network.git();
-        git.args(FETCH).args(["--no-tags", "--", &self.name]);
-        let wanted = format!("fetch the branches of '{}'", self.name);
-        let output = network.run()?;
-        if output.success() {
-            return Ok(());
-        }
-        Err(self.cannot_fetch(&network, &wanted, &output))
-    }
-
-    /// Returns the error for a failed fetch. Of a broken ref of this repository, which stops git, it names the file.
-    fn cannot_fetch(&self, network: &Network, wanted: &str, output: &Output) -> Error {
-        let damaged = self.repo.damaged_refs_below("refs/").into_iter();
-        let mut named = damaged.filter(|found| output.stderr.contains(&found.name.to_string()));
-        let Some(found) = named.next() else {
-            return network.failed(wanted, output);
-        };
-        let (name, problem) = (&found.name, found.problem());
-        let message = format!("cannot {wanted}: the ref '{name}' here is broken: {problem}");
-        Error::new(Code::RepositoryBroken, message).hint(found.removal())
-    }
-
-    /// Fetches refs as `<into><number>`, counted from 0 in the order of `names`; returns their
-    /// targets. Overwrites existing refs of these names.
-    pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        let numbered = |number: usize| RefName::from(format!("{into}{number}").as_str());
-        let mut lines = Vec::new();
-        for (number, name) in names.iter().enumerate() {
-            lines.push(b'+');
-            lines.extend_from_slice(name.as_bytes());
-            lines.extend_from_slice(format!(":{}\n", numbered(number)).as_bytes());
-        }
-        let mut network = self.network(Direction::Fetch)?;
-        let git = network.git().input(lines);
-        git.args(FETCH);
-        git.args(["--no-tags", "--no-prune", "--refmap=", "--stdin", "--"]);
-        git.arg(&self.name);
-        let output = network.run()?;
-        if !output.success() {
-            if output.stderr.contains("couldn't find remote ref") {
-                let message = format!("'{}' has moved its refs meanwhile", self.name);
-                return Err(Error::new(Code::RefMoved, message));
-            }
-            let wanted = format!("fetch from '{}'", self.name);
-            return Err(self.cannot_fetch(&network, &wanted, &output));
-        }
-        let mut fetched = Vec::new();
-        for (number, name) in names.iter().enumerate() {
-            if let Some(id) = self.repo.find_ref(&numbered(number))? {
-                let name = name.clone();
-                fetched.push(FoundRef { name, id });
-            }
-        }
-        Ok(fetched)
-    }
-
     pub(super) fn network(&self, direction: Direction) -> Result<Network> {
         let url = match direction {
             Direction::Fetch => &self.fetch_url,
@@ -244,7 +179,3 @@ impl Repo {
         Ok(found)
     }
 }
-
-/// The options of every fetch.
-const FETCH: [&str; 5] =
-    ["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no"];

@@ -6,8 +6,9 @@
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, text};
 
+use super::Remote;
+use super::fetch::FETCH;
 use super::network::Direction;
-use super::{FETCH, Remote};
 
 impl Repo {
     /// Fetches what the trees of the commits `wanted` have beyond those of the commits `known`. Does nothing in a

@@ -3,6 +3,7 @@
 pub mod lost_refs;
 pub mod obstacle;
 pub mod own_refs;
+pub mod record_history;
 pub mod ref_names;
 pub mod shared_record;
 pub mod stored_name;

@@ -1,8 +1,9 @@
 //! Records with many keys that clones share: the mappings of scopes, knowledge, blackboards.
 //!
 //! Each is a ref whose tree has one entry for each key, and a change of a key is a commit on top. Such a ref is
-//! never deleted and never moved back: whatever takes a change back is a new commit on the key. The history is
-//! for people; nothing is decided by it alone, for that of a blackboard is cut off when it is long.
+//! never deleted and never moved back: whatever takes a change back is a new commit on the key. The history
+//! decides which keys are new and which were deleted. That of a blackboard is cut off when it is long: a new *era* begins, with
+//! a list of what the earlier ones had seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use crate::git::object::NewCommit;
 use crate::git::{Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 
+use super::record_history::{self, Histories, Values, values_in};
 use super::ref_names;
 
 /// The number of commits at which the history of a blackboard starts from scratch.
@@ -17,6 +19,9 @@ pub const MAX_COMMITS: u64 = 1_000;
 
 /// The trailer with the number of commits.
 const COMMITS: &str = "Commits: ";
+
+/// The trailer with the number of times that the history was cut off before.
+const ERA: &str = "Era: ";
 
 /// The maximum number of keys of a record that are read.
 pub const MAX_KEYS: usize = 100_000;
@@ -36,15 +41,19 @@ pub fn has_keys(name: &RefName) -> bool {
     is_whole || is_blackboard(name) || is_of_worktree()
 }
 
-fn is_blackboard(name: &RefName) -> bool {
+/// Returns `true` for the ref of a blackboard.
+pub fn is_blackboard(name: &RefName) -> bool {
     name.as_bytes().starts_with(ref_names::BLACKBOARDS.as_bytes())
 }
 
 /// Returns the keys of a record at a commit; none for `None`. Those of the knowledge base are one level down, below
 /// directories named by their first two digits: it has many, and a commit would rewrite them all.
 pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
-    let entries = repo.entries_of(repo.tree_of(commit)?)?;
+    let mut entries = repo.entries_of(repo.tree_of(commit)?)?;
     if name.as_bytes() != ref_names::KNOWLEDGE.as_bytes() {
+        if is_blackboard(name) {
+            entries.retain(|(key, _)| !record_history::is_list(key));
+        }
         return Ok(entries.into_iter().collect());
     }
     let mut keys = Keys::new();
@@ -64,27 +73,70 @@ pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
 }
 
 /// Writes a new version of a record as an unreferenced commit. That of a blackboard counts the commits of its
-/// history, and has no parent once these are too many.
-pub fn write(repo: &Repo, name: &RefName, mut commit: NewCommit<'_>) -> Result<Oid> {
-    if is_blackboard(name) {
-        let mut longest = 0;
-        for parent in &commit.parents {
-            longest = longest.max(commits(repo, *parent)?);
-        }
-        if longest >= MAX_COMMITS {
-            commit.parents.clear();
-            longest = 0;
-        }
-        commit.message = format!("{}\n\n{COMMITS}{}\n", commit.message, longest + 1);
+/// history; once these are too many it has no parent, and lists what they have seen.
+pub fn write(repo: &Repo, name: &RefName, commit: NewCommit<'_>) -> Result<Oid> {
+    write_with(repo, name, commit, &Values::default())
+}
+
+/// Writes a new version that also lists values as deleted.
+pub fn write_with(
+    repo: &Repo,
+    name: &RefName,
+    mut commit: NewCommit<'_>,
+    removed: &Values,
+) -> Result<Oid> {
+    if !is_blackboard(name) {
+        return repo.write_commit(commit);
     }
+    let mut age = Age::default();
+    for parent in &commit.parents {
+        age = age.max(Age::of(repo, *parent)?);
+    }
+    let mut removed = removed.clone();
+    if age.commits >= MAX_COMMITS {
+        let mut histories = Histories::new(repo);
+        let mut seen = Values::default();
+        for parent in &commit.parents {
+            let commits = histories.commits(*parent)?;
+            seen.extend(&histories.seen(&commits)?);
+        }
+        seen.extend(&removed);
+        removed = seen.without(&values_in(repo, commit.tree)?);
+        commit.parents.clear();
+        age = Age { era: age.era.saturating_add(1), commits: 0 };
+    }
+    let mut trailers = format!("{COMMITS}{}\n", age.commits + 1);
+    if age.era > 0 {
+        trailers.push_str(&format!("{ERA}{}\n", age.era));
+    }
+    if !removed.is_empty() {
+        let (path, entry, trailer) = removed.write(repo)?;
+        commit.tree = repo.edit_tree(commit.tree, [(&path, Some(entry))])?;
+        trailers.push_str(&trailer);
+    }
+    commit.message = format!("{}\n\n{trailers}", commit.message);
     repo.write_commit(commit)
 }
 
-/// Returns the number of commits that a commit of a blackboard counts.
-fn commits(repo: &Repo, commit: Oid) -> Result<u64> {
-    let message = repo.message_of(commit)?;
-    let line = message.lines().rev().find_map(|line| line.strip_prefix(COMMITS));
-    Ok(line.and_then(|count| count.trim().parse().ok()).unwrap_or(0))
+/// The age of a history of a blackboard, for comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Age {
+    /// How often it was cut off.
+    pub era: u64,
+    /// The commits since then, along the longest way.
+    commits: u64,
+}
+
+impl Age {
+    /// Reads the age at a commit.
+    pub fn of(repo: &Repo, commit: Oid) -> Result<Age> {
+        let message = repo.message_of(commit)?;
+        let number = |trailer: &str| {
+            let line = message.lines().rev().find_map(|line| line.strip_prefix(trailer));
+            line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+        };
+        Ok(Age { era: number(ERA), commits: number(COMMITS) })
+    }
 }
 
 /// A change of a record that takes another one back, key by key.
@@ -128,9 +180,17 @@ impl TakenBack {
 
     /// Writes it as a commit on top, and returns the move of the ref; old and new are the same if nothing has
     /// to change.
-    pub fn write(self, repo: &Repo, who: &Signature) -> Result<RefChange> {
+    pub fn write(mut self, repo: &Repo, who: &Signature) -> Result<RefChange> {
         let mut new = self.now;
         if self.joined != self.current {
+            if let Some(now) = self.now.filter(|_| is_blackboard(&self.name)) {
+                let current = &self.current;
+                let restored =
+                    self.joined.iter_mut().filter(|(key, to)| current.get(*key) != Some(*to));
+                for (_, entry) in restored {
+                    *entry = record_history::written_after(repo, *entry, now)?;
+                }
+            }
             let entries = self.joined.iter().map(|(name, entry)| (name, Some(*entry)));
             let commit = NewCommit {
                 tree: repo.edit_tree(repo.empty_tree(), entries)?,

@@ -378,7 +378,8 @@ fn a_broken_ref_here_stops_a_sync_and_is_no_deletion() {
         assert_eq!(row["result"], "conflict", "{row:#}");
         assert_eq!(row["reason"], broken(&b, name, "garbage"));
     }
-    // git fetches nothing beside such a ref.
+    // Where there is something to fetch, git fetches nothing beside such a ref.
+    two.at_remote(&["branch", "new", "main"]);
     for name in names {
         let refused = b.json(&["sync"]);
         assert_eq!(refused["code"], "repository-broken", "{refused:#}");

@@ -84,6 +84,7 @@ fn locks_of_a_fetch_killed_with_the_program_are_removed() {
 #[test]
 fn locks_of_a_killed_fetch_are_removed_by_the_next_command() {
     let two = Two::new();
+    two.at_remote(&["branch", "new", "main"]);
     let git_dir = two.a.path(".git");
     let left = leaving(&git_dir, &[("refs/remotes/origin/main.lock", "")]);
     let root = &two.a.root;
@@ -95,6 +96,7 @@ fn locks_of_a_killed_fetch_are_removed_by_the_next_command() {
 #[test]
 fn a_lock_below_remote_branches_that_was_there_before_is_left() {
     let two = Two::new();
+    two.at_remote(&["branch", "new", "main"]);
     let git_dir = two.a.path(".git");
     let theirs = git_dir.join("refs/remotes/origin/theirs.lock");
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();

@@ -4,6 +4,8 @@ mod consent_gate;
 mod credentials;
 pub(crate) mod credentials_leak;
 mod credentials_leak_in_clones;
+mod many_machines;
+mod outbox_model;
 mod partial_clones;
 mod sync_consent;
 pub(crate) mod sync_refs;

@@ -192,6 +192,7 @@ fn how_far_it_is_is_told() {
     let two = Two::new();
     two.a.colony(&["fork", "x"]);
     commit(&two, &[("more.txt", "x\n")]);
+    two.at_remote(&["branch", "new", "main"]);
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
     let mut world = two.a.world();
@@ -206,8 +207,8 @@ fn how_far_it_is_is_told() {
     assert_eq!(result(&did, "refs/heads/fork/x"), "created", "{did:#}");
     let told = told.lock().unwrap();
     for wanted in [
-        "fetch the branches of 'origin'",
         "list the refs of 'origin'",
+        "fetch from 'origin'",
         "search for secrets",
         "push 2 refs to 'origin'",
     ] {

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine as _;
@@ -22,6 +22,9 @@ use super::lfs_server::LargeFileStore;
 pub(crate) enum Manner {
     /// Serves who says this user and password.
     Serve { login: String },
+    /// Serves everybody, and cuts every so-manyth connection that sends or fetches, by turns before and after it has
+    /// done what is asked.
+    Open { cut: Option<u64> },
     /// Sends everybody to another server, at once or once they have said who they are.
     Redirect { to: String, first: First },
     /// Answers with this status.
@@ -33,6 +36,13 @@ pub(crate) enum Manner {
 pub(crate) enum First {
     Nothing,
     Authentication,
+}
+
+/// When a connection is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Before,
+    After,
 }
 
 /// Whether the connection is encrypted.
@@ -66,6 +76,8 @@ struct Shared {
     base: OnceLock<String>,
     seen: Mutex<Vec<Seen>>,
     arguments: Mutex<Vec<u8>>,
+    posts: AtomicU64,
+    cut: Mutex<Vec<String>>,
     ended: AtomicBool,
 }
 
@@ -109,7 +121,7 @@ impl GitServer {
         let port = listener.local_addr().unwrap().port();
         let login = match &manner {
             Manner::Serve { login } => login.as_str(),
-            Manner::Redirect { .. } | Manner::Fail(_) => "",
+            Manner::Open { .. } | Manner::Redirect { .. } | Manner::Fail(_) => "",
         };
         let user = login.split(':').next().unwrap_or_default();
         let large = LargeFileStore::new(folder.to_owned(), user);
@@ -120,6 +132,8 @@ impl GitServer {
             base: OnceLock::new(),
             seen: Mutex::default(),
             arguments: Mutex::default(),
+            posts: AtomicU64::new(0),
+            cut: Mutex::default(),
             ended: AtomicBool::new(false),
         });
         let of_thread = Arc::clone(&shared);
@@ -154,6 +168,12 @@ impl GitServer {
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// How many connections below a path were cut.
+    pub(crate) fn cut_below(&self, path: &str) -> usize {
+        let cut = self.shared.cut.lock().unwrap();
+        cut.iter().filter(|cut| cut.starts_with(path)).count()
     }
 
     /// The requests that said who asks.
@@ -214,8 +234,17 @@ impl Shared {
             line: format!("{} {}", request.method, request.path),
             authorization: request.header("authorization").map(str::to_owned),
         });
-        self.arguments.lock().unwrap().extend(all_arguments());
+        if !matches!(self.manner, Manner::Open { .. }) {
+            self.arguments.lock().unwrap().extend(all_arguments());
+        }
+        let cut = self.cut_of(&request);
+        if cut == Some(Cut::Before) {
+            return Ok(());
+        }
         let (head, body) = self.respond(&request);
+        if cut == Some(Cut::After) {
+            return Ok(());
+        }
         let stream = stream.get_mut();
         let length = body.len();
         write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n")?;
@@ -223,11 +252,28 @@ impl Shared {
         stream.flush()
     }
 
+    /// Whether and when the connection of a request is cut.
+    fn cut_of(&self, request: &Request) -> Option<Cut> {
+        let Manner::Open { cut: Some(every) } = &self.manner else {
+            return None;
+        };
+        if request.method != "POST" {
+            return None;
+        }
+        let number = self.posts.fetch_add(1, Ordering::SeqCst) + 1;
+        if !number.is_multiple_of(*every) {
+            return None;
+        }
+        self.cut.lock().unwrap().push(request.path.clone());
+        Some(if (number / every).is_multiple_of(2) { Cut::Before } else { Cut::After })
+    }
+
     /// The status line and further headers, and the body.
     fn respond(&self, request: &Request) -> (String, Vec<u8>) {
         let ask = "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"fixture\"";
         let said = request.header("authorization");
         match &self.manner {
+            Manner::Open { .. } => self.http_backend(request),
             Manner::Fail(status) => (format!("{status} No"), Vec::new()),
             Manner::Redirect { to, first } => {
                 if *first == First::Authentication && said.is_none() {

@@ -1,0 +1,177 @@
+//! Fetches: the branches as git is configured to, and refs by name, below names of ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::bstr::{BStr, ByteSlice as _};
+use gix::refspec::match_group::{Item, SourceRef};
+use gix::refspec::parse::Operation;
+use gix::refspec::{MatchGroup, RefSpecRef};
+
+use crate::git::process::Output;
+use crate::git::refs::FoundRef;
+use crate::git::{Oid, RefName};
+use crate::model::{Code, Error, Result};
+
+use super::Remote;
+use super::network::{Direction, Network};
+
+/// The options of every fetch.
+pub(super) const FETCH: [&str; 5] =
+    ["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no"];
+
+/// What to fetch with one command.
+pub struct Fetch<'f> {
+    /// Refs that the remote must have; they get the names `<into><number>`, counted from 0.
+    pub names: &'f [RefName],
+    /// All refs below this prefix, of which there need be none; they get the names `<into>below/<rest>`.
+    pub below: Option<&'f str>,
+    /// Whether to update `refs/remotes/` as well, as `git fetch` is configured to, without tags.
+    pub with_branches: bool,
+    /// The prefix of the new names. Existing refs of these names are overwritten.
+    pub into: &'f str,
+}
+
+impl Remote<'_> {
+    /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
+    /// tags that the user deleted here. Does nothing without a configured refspec.
+    pub fn fetch_branches(&self) -> Result<()> {
+        let key = format!("remote.{}.fetch", self.name);
+        if self.repo.config(&key).is_none() {
+            return Ok(());
+        }
+        let mut network = self.network(Direction::Fetch)?;
+        let git = network.git();
+        git.args(FETCH).args(["--no-tags", "--", &self.name]);
+        let wanted = format!("fetch the branches of '{}'", self.name);
+        let output = network.run()?;
+        if output.success() {
+            return Ok(());
+        }
+        Err(self.cannot_fetch(&network, &wanted, &output))
+    }
+
+    /// Returns `true` unless every ref that `git fetch` is configured to take is here as the remote offers it. What
+    /// only git can decide counts as news.
+    pub fn has_news(&self, offered: &BTreeMap<RefName, Oid>) -> Result<bool> {
+        let configured = self.refspecs();
+        let mut specs = Vec::new();
+        for spec in &configured {
+            let Ok(spec) = gix::refspec::parse(BStr::new(spec), Operation::Fetch) else {
+                return Ok(true);
+            };
+            specs.push(spec);
+        }
+        let ids: Vec<&Oid> = offered.values().collect();
+        let items = offered.iter().map(|(name, id)| Item {
+            full_ref_name: name.as_bytes().as_bstr(),
+            target: &id.0,
+            object: None,
+        });
+        let mappings =
+            MatchGroup::from_fetch_specs(specs.iter().copied()).match_lhs(items).mappings;
+        let mut matched = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
+        for mapping in &mappings {
+            matched.insert(mapping.spec_index);
+            let Some((rhs, index)) = mapping.rhs.as_ref().zip(mapping.item_index) else {
+                continue;
+            };
+            if matches!(mapping.lhs, SourceRef::ObjectId(_)) {
+                return Ok(true);
+            }
+            let name = RefName::new(rhs.to_vec());
+            if self.repo.find_ref(&name)?.as_ref() != ids.get(index).copied() {
+                return Ok(true);
+            }
+            wanted.insert(name);
+        }
+        // A ref that is named and not there is an error, which git reports.
+        let is_named = |spec: &RefSpecRef<'_>| {
+            spec.source().is_some_and(|source| !source.contains(&b'*'))
+                && spec.destination().is_some()
+        };
+        let mut specs = specs.iter().enumerate();
+        if specs.any(|(index, spec)| is_named(spec) && !matched.contains(&index)) {
+            return Ok(true);
+        }
+        let prunes = ["fetch.prune".to_owned(), format!("remote.{}.prune", self.name)];
+        if prunes.iter().all(|key| self.repo.config(key).is_none()) {
+            return Ok(false);
+        }
+        let known = self.repo.refs_below(&format!("refs/remotes/{}/", self.name))?;
+        Ok(known.iter().any(|found| !wanted.contains(&found.name)))
+    }
+
+    fn refspecs(&self) -> Vec<String> {
+        self.repo.config_values(&format!("remote.{}.fetch", self.name))
+    }
+
+    /// Returns the error for a failed fetch. Of a broken ref of this repository, which stops git, it names the file.
+    fn cannot_fetch(&self, network: &Network, wanted: &str, output: &Output) -> Error {
+        let damaged = self.repo.damaged_refs_below("refs/").into_iter();
+        let mut named = damaged.filter(|found| output.stderr.contains(&found.name.to_string()));
+        let Some(found) = named.next() else {
+            return network.failed(wanted, output);
+        };
+        let (name, problem) = (&found.name, found.problem());
+        let message = format!("cannot {wanted}: the ref '{name}' here is broken: {problem}");
+        Error::new(Code::RepositoryBroken, message).hint(found.removal())
+    }
+
+    /// Fetches refs by name; returns their targets.
+    pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
+        self.fetch(&Fetch { names, below: None, with_branches: false, into })
+    }
+
+    /// Fetches with one command; returns the targets of the refs by name and below the prefix.
+    pub fn fetch(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
+        let Fetch { names, below, with_branches, into } = *wanted;
+        let mut lines = Vec::new();
+        let numbered = |number: usize| RefName::from(format!("{into}{number}").as_str());
+        for (number, name) in names.iter().enumerate() {
+            lines.push(b'+');
+            lines.extend_from_slice(name.as_bytes());
+            lines.extend_from_slice(format!(":{}\n", numbered(number)).as_bytes());
+        }
+        let folder = format!("{into}below/");
+        lines
+            .extend(below.iter().flat_map(|prefix| format!("+{prefix}*:{folder}*\n").into_bytes()));
+        if with_branches {
+            lines.extend(self.refspecs().iter().flat_map(|spec| format!("{spec}\n").into_bytes()));
+        }
+        if lines.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut network = self.network(Direction::Fetch)?;
+        let git = network.git().input(lines);
+        git.args(FETCH);
+        if !with_branches {
+            git.arg("--no-prune");
+        }
+        git.args(["--no-tags", "--refmap=", "--stdin", "--"]);
+        git.arg(&self.name);
+        let output = network.run()?;
+        if !output.success() {
+            if output.stderr.contains("couldn't find remote ref") && !names.is_empty() {
+                let message = format!("'{}' has moved its refs meanwhile", self.name);
+                return Err(Error::new(Code::RefMoved, message));
+            }
+            let wanted = format!("fetch from '{}'", self.name);
+            return Err(self.cannot_fetch(&network, &wanted, &output));
+        }
+        let mut fetched = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            if let Some(id) = self.repo.find_ref(&numbered(number))? {
+                fetched.push(FoundRef { name: name.clone(), id });
+            }
+        }
+        if let Some(prefix) = below {
+            let found = self.repo.refs_below(&folder)?.into_iter();
+            fetched.extend(found.filter_map(|FoundRef { name, id, .. }| {
+                let rest = name.as_bytes().strip_prefix(folder.as_bytes())?;
+                Some(FoundRef { name: RefName::new([prefix.as_bytes(), rest].concat()), id })
+            }));
+        }
+        Ok(fetched)
+    }
+}

@@ -1,0 +1,239 @@
+//! What the history of a blackboard has seen: the values that it has, and those that were replaced or deleted.
+//!
+//! A value that only one of two versions has was added on that side, or deleted on the other: deleted, if the other's
+//! history has seen it. A value is known by its blob, and no two writes make the same one. A history that is cut off
+//! takes along a list of what it had seen, so that nothing deleted comes back.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+
+/// The entry of a tree with the list. No encoded name begins like this.
+const LIST: &str = "%removed";
+
+/// The trailer of a commit with a list: the number of its lines.
+const REMOVED: &str = "Removed: ";
+
+/// The maximum number of values that a list has: the newest.
+const MAX_LISTED: usize = 50_000;
+
+/// The maximum size of a list, in bytes.
+const MAX_BYTES: u64 = 2 << 20;
+
+/// The maximum number of commits of a history that are read.
+const MAX_WALKED: usize = 50_000;
+
+/// The number of hex digits of a blob in a list.
+const DIGITS: usize = 16;
+
+/// Values, by the first digits of their blobs, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    order: Vec<u64>,
+    known: BTreeSet<u64>,
+}
+
+impl Values {
+    /// Returns `true` if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Returns `true` if a blob is one of them.
+    pub fn has(&self, blob: Oid) -> bool {
+        self.known.contains(&digits(blob))
+    }
+
+    /// Returns `true` if they include all others.
+    pub fn include(&self, others: &Values) -> bool {
+        self.known.is_superset(&others.known)
+    }
+
+    /// Returns these without others.
+    #[must_use]
+    pub fn without(&self, others: &Values) -> Values {
+        let mut left = Values::default();
+        let kept = self.order.iter().filter(|value| !others.known.contains(value));
+        kept.for_each(|value| left.add(*value));
+        left
+    }
+
+    fn add(&mut self, value: u64) {
+        if self.known.insert(value) {
+            self.order.push(value);
+        }
+    }
+
+    /// Adds others, as newer ones.
+    pub fn extend(&mut self, others: &Values) {
+        others.order.iter().for_each(|value| self.add(*value));
+    }
+
+    /// Writes them as an entry for a tree, with the trailer for its commit.
+    pub(super) fn write(&self, repo: &Repo) -> Result<(RepoPath, TreeEntry, String)> {
+        let newest = self.order.len().saturating_sub(MAX_LISTED);
+        let listed = self.order.get(newest..).unwrap_or_default();
+        let lines: String = listed.iter().map(|value| format!("{value:016x}\n")).collect();
+        let entry = TreeEntry::file(repo.write_blob(lines.as_bytes())?);
+        Ok((RepoPath::from(LIST), entry, format!("{REMOVED}{}\n", listed.len())))
+    }
+}
+
+fn digits(blob: Oid) -> u64 {
+    let hex = blob.to_string();
+    u64::from_str_radix(hex.get(..DIGITS).unwrap_or_default(), 16).unwrap_or_default()
+}
+
+/// Returns `true` for the list in the tree of a blackboard, which is not a key.
+pub(super) fn is_list(name: &RepoPath) -> bool {
+    name.as_bytes() == LIST.as_bytes()
+}
+
+/// The commits of histories of one blackboard, each read once.
+pub struct Histories<'r> {
+    repo: &'r Repo,
+    commits: BTreeMap<Oid, Node>,
+}
+
+struct Node {
+    tree: Oid,
+    parents: Vec<Oid>,
+    has_list: bool,
+}
+
+impl<'r> Histories<'r> {
+    /// No commit is read yet.
+    pub fn new(repo: &'r Repo) -> Histories<'r> {
+        Histories { repo, commits: BTreeMap::new() }
+    }
+
+    /// Lists the commits of a history, the newest first. A commit that is not here ends it.
+    pub fn commits(&mut self, tip: Oid) -> Result<Vec<Oid>> {
+        let mut found = Vec::new();
+        let mut known = BTreeSet::from([tip]);
+        let mut open = VecDeque::from([tip]);
+        while let Some(commit) = open.pop_front() {
+            let Some(node) = self.node(commit)? else {
+                continue;
+            };
+            found.push(commit);
+            open.extend(node.parents.iter().filter(|parent| known.insert(**parent)));
+            if found.len() > MAX_WALKED {
+                let message = format!("a blackboard has more than {MAX_WALKED} commits");
+                return Err(Error::new(Code::RepositoryBroken, message));
+            }
+        }
+        Ok(found)
+    }
+
+    fn node(&mut self, commit: Oid) -> Result<Option<&Node>> {
+        if self.repo.object_size(commit).is_none() {
+            return Ok(None);
+        }
+        if !self.commits.contains_key(&commit) {
+            let read = self.repo.read_commit(commit)?;
+            let message = self.repo.message_of(commit)?;
+            let has_list = message.lines().any(|line| line.starts_with(REMOVED));
+            let node = Node { tree: read.tree, parents: read.parents, has_list };
+            self.commits.insert(commit, node);
+        }
+        Ok(self.commits.get(&commit))
+    }
+
+    /// Returns those of some commits that have no parent.
+    pub fn roots(&mut self, commits: &[Oid]) -> Result<BTreeSet<Oid>> {
+        let mut roots = BTreeSet::new();
+        for commit in commits {
+            if self.node(*commit)?.is_some_and(|node| node.parents.is_empty()) {
+                roots.insert(*commit);
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Returns the values in the lists of some commits.
+    fn listed(&mut self, commits: &[Oid]) -> Result<Values> {
+        let mut values = Values::default();
+        for commit in commits.iter().rev() {
+            let node = self.node(*commit)?;
+            if let Some(tree) = node.filter(|node| node.has_list).map(|node| node.tree) {
+                add_list(self.repo, tree, &mut values)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// Returns all values that some commits have or list.
+    pub fn seen(&mut self, commits: &[Oid]) -> Result<Values> {
+        let mut values = self.listed(commits)?;
+        let mut keys = BTreeSet::new();
+        for commit in commits.iter().rev() {
+            if let Some(tree) = self.node(*commit)?.map(|node| node.tree) {
+                add_values(self.repo, tree, &mut keys, &mut values)?;
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Returns the values in a tree.
+pub fn values_in(repo: &Repo, tree: Oid) -> Result<Values> {
+    let mut values = Values::default();
+    add_values(repo, tree, &mut BTreeSet::new(), &mut values)?;
+    Ok(values)
+}
+
+/// Adds the values of all keys in a tree; `keys` are the directories that were read before.
+fn add_values(repo: &Repo, tree: Oid, keys: &mut BTreeSet<Oid>, values: &mut Values) -> Result<()> {
+    for (_, key) in repo.entries_of(tree)? {
+        if key.is_directory() && keys.insert(key.id) {
+            let files = repo.entries_of(key.id)?.into_iter();
+            files.for_each(|(_, file)| values.add(digits(file.id)));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the values of the list in a tree. One that is too large to be ours, or no text, lists nothing.
+fn add_list(repo: &Repo, tree: Oid, values: &mut Values) -> Result<()> {
+    let list = repo.leaf_in(tree, &RepoPath::from(LIST))?.filter(TreeEntry::is_plain_file);
+    let is_ours = |list: &TreeEntry| repo.object_size(list.id).is_some_and(|it| it <= MAX_BYTES);
+    if let Some(list) = list.filter(is_ours) {
+        let text = repo.read_blob(list.id)?;
+        let lines = std::str::from_utf8(&text).unwrap_or_default().lines();
+        lines.filter_map(|line| u64::from_str_radix(line, 16).ok()).for_each(|it| values.add(it));
+    }
+    Ok(())
+}
+
+/// The member of a value that names the commit of the blackboard on which it was written.
+const AFTER: &str = "after";
+
+/// Returns the directory of a key whose values are new ones on top of a commit: a restored value is a write of its own.
+pub(super) fn written_after(repo: &Repo, key: TreeEntry, commit: Oid) -> Result<TreeEntry> {
+    if !key.is_directory() {
+        return Ok(key);
+    }
+    let mut files = Vec::new();
+    for (path, file) in repo.entries_of(key.id)? {
+        let json = if file.is_plain_file() { repo.read_blob(file.id)? } else { Vec::new() };
+        match serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&json) {
+            Ok(mut value) => {
+                value.insert(AFTER.to_owned(), commit.to_string().into());
+                files.push(value_file(repo, &value)?);
+            }
+            Err(_) => files.push((path, file)),
+        }
+    }
+    let files = files.iter().map(|(path, file)| (path, Some(*file)));
+    Ok(TreeEntry::directory(repo.edit_tree(repo.empty_tree(), files)?))
+}
+
+/// Writes the file of a value, whose name is its blob.
+pub fn value_file(repo: &Repo, value: &impl serde::Serialize) -> Result<(RepoPath, TreeEntry)> {
+    let mut json = serde_json::to_vec_pretty(value).or_code(Code::Io, || "cannot write a value")?;
+    json.push(b'\n');
+    let blob = repo.write_blob(&json)?;
+    Ok((RepoPath::from(format!("{blob}.json").as_str()), TreeEntry::file(blob)))
+}
