@@ -50,6 +50,8 @@ pub(super) struct Face<'a> {
     pub(super) look: OnceCell<Look>,
     /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
     pub(super) measured_at: OnceCell<Option<PathBuf>>,
+    /// Whether '--verbose' was given.
+    pub(super) verbose: bool,
     /// The owner of the repository, if root has asked for a change of another user's: it was only planned.
     pub(super) held_back_for: Cell<Option<u32>>,
     pub(super) env: &'a mut Env,

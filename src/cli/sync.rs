@@ -3,8 +3,11 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use crate::flow::sync::{self, Request, SyncReport, SyncResult, SyncedRef, Way};
+use serde::{Serialize, Serializer};
+
+use crate::flow::sync::{self, Direction, Request, SyncReport, SyncResult, SyncedRef, Way};
 use crate::model::RepoPath;
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
@@ -19,8 +22,8 @@ use super::{Face, Run, Stop, typed_path};
 /// Copies the user's or agent's forks (branch and record), named checkpoints, and shared records below
 /// refs/colony/. Remote branches follow as with 'git fetch'; local branches never move. Nothing is
 /// published before a person has given --push for the remote, once: until then sync lists what it would
-/// publish. Checkpoints and forks that appear to contain a secret are not pushed. Every ref is reported;
-/// if the remote refuses one, the others are still pushed, and the exit code is 1.
+/// publish. Checkpoints and forks that appear to contain a secret are not pushed. With -v every ref is
+/// listed; if the remote refuses one, the others are still pushed, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The remote (default: origin)
@@ -73,7 +76,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         let way_back = "git colony sync -n   # compares both sides; transferred refs stay";
         last_act::note(&session, "sync".to_owned(), way_back.to_owned());
     }
-    face.answer(&report)
+    face.answer(&SyncAnswer { report, shows_all: face.verbose })
 }
 
 /// Returns `true` if a ref has moved here or on the remote.
@@ -105,50 +108,113 @@ fn said(result: SyncResult) -> &'static str {
     found.map_or("up to date", |(_, said)| said)
 }
 
-impl Answer for SyncReport {
+/// The maximum number of refs that stayed where they were and are shown with the reason.
+const MAX_SHOWN: usize = 5;
+
+/// The report for people: what came in, what went out, what waits; each ref with `--verbose` only.
+struct SyncAnswer {
+    report: SyncReport,
+    shows_all: bool,
+}
+
+impl Serialize for SyncAnswer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.report.serialize(serializer)
+    }
+}
+
+impl Answer for SyncAnswer {
     fn message(&self) -> String {
-        let count = |result| self.refs.iter().filter(|row| row.result == result).count();
+        let count = |result| self.report.refs.iter().filter(|row| row.result == result).count();
         let mut counts: Vec<String> = SAID
             .iter()
             .map(|(result, said)| (count(*result), said))
             .filter(|(count, _)| *count > 0)
             .map(|(count, said)| format!("{count} {said}"))
             .collect();
-        if !self.branch_changed.is_empty() {
-            let branches = text::count(self.branch_changed.len(), "remote branch");
+        if !self.report.branch_changed.is_empty() {
+            let branches = text::count(self.report.branch_changed.len(), "remote branch");
             counts.push(format!("{branches} moved"));
         }
-        let waiting = self.waiting.as_ref();
+        let waiting = self.report.waiting.as_ref();
         let mut said = vec![match (counts.is_empty(), waiting) {
-            (true, None) => format!("up to date with '{}'", self.remote),
-            (true, Some(_)) => format!("nothing new on '{}'", self.remote),
+            (true, None) => format!("up to date with '{}'", self.report.remote),
+            (true, Some(_)) => format!("nothing new on '{}'", self.report.remote),
             (false, _) => {
-                let would = if self.dry_run { "would sync" } else { "synced" };
-                format!("{would} with '{}': {}", self.remote, text::list(&counts))
+                let would = if self.report.dry_run { "would sync" } else { "synced" };
+                format!("{would} with '{}': {}", self.report.remote, text::list(&counts))
             }
         }];
         said.extend(waiting.map(|waiting| {
             let refs = text::count(waiting.refs + waiting.deletions, "ref");
             format!("{refs} not published, without consent")
         }));
-        let branch = self.branch_ahead.as_ref();
-        said.extend(branch.map(|branch| branch.to_text(&self.remote)));
+        let branch = self.report.branch_ahead.as_ref();
+        said.extend(branch.map(|branch| branch.to_text(&self.report.remote)));
         said.join("; ")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
+        let report = &self.report;
+        let mut lines = vec![format!("  at {}", report.url)];
+        if report.push_url != report.url {
+            lines.push(format!("  pushes go to {}", report.push_url));
+        }
+        if !self.shows_all {
+            lines.extend(self.sums());
+        }
+        lines.extend(self.rows());
+        if let Some(waiting) = &report.waiting {
+            let (counts, urls) = (text::list(&waiting.counts()), waiting.urls.join(" and "));
+            lines.push(format!("  not published: {counts}, to {urls}"));
+            lines.push(format!("    hint: {}", waiting.command));
+        }
+        if let Some(branch) = &report.branch_ahead {
+            lines.push(format!("  not synced: {}", branch.to_text(&report.remote)));
+            lines.push(format!("    hint: {}", branch.command));
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.report.refs.iter().any(is_refused) { Outcome::No } else { Outcome::Yes }
+    }
+}
+
+impl SyncAnswer {
+    /// Returns a line for what came in and one for what went out, where there is any.
+    fn sums(&self) -> Vec<String> {
+        let report = &self.report;
+        let mut came = report.moved(Direction::Fetch).to_texts();
+        if !report.branch_changed.is_empty() {
+            came.push(text::count(report.branch_changed.len(), "remote branch"));
+        }
+        let went = report.moved(Direction::Push).to_texts();
+        let sums = [("came in: ", came), ("went out:", went)].into_iter();
+        let sums = sums.filter(|(_, counts)| !counts.is_empty());
+        sums.map(|(side, counts)| format!("  {side} {}", text::list(&counts))).collect()
+    }
+
+    /// Returns a line for each ref that is shown, with its reason and its hint.
+    fn rows(&self) -> Vec<String> {
         use SyncResult::{Unpublished, UpToDate};
+        let report = &self.report;
         let told = |row: &&SyncedRef| !matches!(row.result, UpToDate | Unpublished);
-        let rows: Vec<&SyncedRef> = self.refs.iter().filter(told).collect();
+        let shown = |row: &&SyncedRef| told(row) && (self.shows_all || !has_travelled(row.result));
+        let mut rows: Vec<&SyncedRef> = report.refs.iter().filter(shown).collect();
+        let mut more = 0;
+        if !self.shows_all && rows.len() > MAX_SHOWN {
+            // What needs a person comes first.
+            rows.sort_by_key(|row| !is_refused(row));
+            more = rows.len() - MAX_SHOWN;
+            rows.truncate(MAX_SHOWN);
+        }
         let cells_of = |row: &&SyncedRef| {
             let reason = row.reason.clone().unwrap_or_default();
             vec![format!("  {}", said(row.result)), row.name.short(), reason]
         };
         let cells = text::table(&rows.iter().map(cells_of).collect::<Vec<_>>());
-        let mut lines = vec![format!("  at {}", self.url)];
-        if self.push_url != self.url {
-            lines.push(format!("  pushes go to {}", self.push_url));
-        }
+        let mut lines = Vec::new();
         let mut next = rows.iter().skip(1).map(|row| &row.hint);
         for (row, line) in rows.iter().zip(cells) {
             lines.push(line);
@@ -157,30 +223,26 @@ impl Answer for SyncReport {
             let hint = row.hint.as_ref().filter(|_| is_last);
             lines.extend(hint.map(|hint| format!("    hint: {hint}")));
         }
-        let branches = self.branch_changed.iter().map(|branch| {
-            format!(
-                "  moved  {}  {} -> {}",
-                branch.name,
-                text::short(branch.old),
-                text::short(branch.new)
-            )
-        });
-        lines.extend(branches);
-        if let Some(waiting) = &self.waiting {
-            let (what, urls) = (text::list(&waiting.counts()), waiting.urls.join(" and "));
-            lines.push(format!("  not published: {what}, to {urls}"));
-            lines.push(format!("    hint: {}", waiting.command));
+        if more > 0 {
+            let remote = shell_word(&report.remote);
+            lines.push(format!("  and {more} more: git colony sync {remote} -n -v"));
         }
-        if let Some(branch) = &self.branch_ahead {
-            lines.push(format!("  not synced: {}", branch.to_text(&self.remote)));
-            lines.push(format!("    hint: {}", branch.command));
+        if self.shows_all {
+            lines.extend(report.branch_changed.iter().map(|branch| {
+                format!(
+                    "  moved  {}  {} -> {}",
+                    branch.name,
+                    text::short(branch.old),
+                    text::short(branch.new)
+                )
+            }));
         }
         lines
     }
+}
 
-    fn outcome(&self) -> Outcome {
-        use SyncResult::{Conflict, RefusedByServer, Rejected};
-        let refused = |row: &SyncedRef| matches!(row.result, Conflict | Rejected | RefusedByServer);
-        if self.refs.iter().any(refused) { Outcome::No } else { Outcome::Yes }
-    }
+/// Returns `true` for a ref that a person has to do something about.
+fn is_refused(row: &SyncedRef) -> bool {
+    use SyncResult::{Conflict, RefusedByServer, Rejected};
+    matches!(row.result, Conflict | Rejected | RefusedByServer)
 }

@@ -7,6 +7,7 @@
 //! name, which differ in who read the document and when, one. Where nothing shows what both were made from,
 //! everything of both sides is kept.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::clones::sync::rules::Sides;
@@ -22,55 +23,66 @@ use super::scopes;
 /// How deep directories are joined; a deeper one is one value.
 const MAX_DEPTH: usize = 8;
 
-/// Joins two commits of a record into one; `base` is the commit that both last agreed on, as far as it is noted. A
-/// side that has changed nothing since follows the other. Returns `None` if there are too many keys to read, or
-/// one of the two is missing.
-pub(in crate::flow) fn join(
-    repo: &Repo,
-    name: &RefName,
-    sides: &Sides<Oid>,
-) -> Result<Option<Oid>> {
-    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
-        return Ok(None);
-    };
-    let bases = agreed(repo, sides.base, (ours, theirs))?;
-    if bases.contains(&ours) {
-        return Ok(Some(theirs));
+/// Joins versions of one record.
+pub(in crate::flow) struct RecordJoin<'a> {
+    repo: &'a Repo,
+    name: &'a RefName,
+    /// The histories of a blackboard, which several joins read.
+    histories: RefCell<Histories<'a>>,
+}
+
+impl<'a> RecordJoin<'a> {
+    /// Joins versions of this record.
+    pub(in crate::flow) fn new(repo: &'a Repo, name: &'a RefName) -> RecordJoin<'a> {
+        RecordJoin { repo, name, histories: RefCell::new(Histories::new(repo)) }
     }
-    if bases.contains(&theirs) {
-        return Ok(Some(ours));
+
+    /// Joins two commits into one; `base` is the commit that both last agreed on, as far as it is noted. A side that
+    /// has changed nothing since follows the other. Returns `None` if there are too many keys to read, or one of the two
+    /// is missing.
+    pub(in crate::flow) fn join(&self, sides: &Sides<Oid>) -> Result<Option<Oid>> {
+        let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
+            return Ok(None);
+        };
+        let (repo, name) = (self.repo, self.name);
+        let bases = agreed(repo, sides.base, (ours, theirs))?;
+        if bases.contains(&ours) {
+            return Ok(Some(theirs));
+        }
+        if bases.contains(&theirs) {
+            return Ok(Some(ours));
+        }
+        let here = shared_record::keys(repo, name, Some(ours))?;
+        let there = shared_record::keys(repo, name, Some(theirs))?;
+        let new = there.keys().filter(|key| !here.contains_key(*key)).count();
+        if here.len() + new > shared_record::MAX_KEYS {
+            return Ok(None);
+        }
+        let keys_of = |base: &Oid| shared_record::keys(repo, name, Some(*base));
+        let before = bases.iter().map(keys_of).collect::<Result<Vec<_>>>()?;
+        let pasts = if shared_record::is_blackboard(name) {
+            Pasts::read(repo, &mut self.histories.borrow_mut(), (ours, theirs))?
+        } else {
+            Pasts::unknown((ours, theirs))
+        };
+        let tree = Join { repo, name, pasts: &pasts }.tree(&before, &here, &there)?;
+        if let Some(side) = pasts.find_whole(repo, tree)? {
+            return Ok(Some(side));
+        }
+        let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
+        let commit = NewCommit {
+            tree,
+            parents: pasts.parents(),
+            signature: &Signature {
+                name: "git-colony".to_owned(),
+                email: "git-colony@localhost".to_owned(),
+                seconds: committed(ours)?.max(committed(theirs)?),
+                offset_seconds: 0,
+            },
+            message: format!("merge {}", kind_of(name)),
+        };
+        shared_record::write_with(repo, name, commit, &pasts.unlinked(repo, tree)?).map(Some)
     }
-    let pasts = Pasts::read(repo, name, (ours, theirs))?;
-    let here = shared_record::keys(repo, name, Some(ours))?;
-    let there = shared_record::keys(repo, name, Some(theirs))?;
-    let new = there.keys().filter(|key| !here.contains_key(*key)).count();
-    if here.len() + new > shared_record::MAX_KEYS {
-        return Ok(None);
-    }
-    let keys_of = |base: &Oid| shared_record::keys(repo, name, Some(*base));
-    let before = bases.iter().map(keys_of).collect::<Result<Vec<_>>>()?;
-    let join = Join { repo, name, pasts: &pasts };
-    let tree = join.tree(&before, &here, &there)?;
-    let joint = values_in(repo, tree)?;
-    if pasts.ours.has_all_of(&pasts.theirs, &joint) {
-        return Ok(Some(ours));
-    }
-    if pasts.theirs.has_all_of(&pasts.ours, &joint) {
-        return Ok(Some(theirs));
-    }
-    let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
-    let commit = NewCommit {
-        tree,
-        parents: pasts.parents(),
-        signature: &Signature {
-            name: "git-colony".to_owned(),
-            email: "git-colony@localhost".to_owned(),
-            seconds: committed(ours)?.max(committed(theirs)?),
-            offset_seconds: 0,
-        },
-        message: format!("merge {}", kind_of(name)),
-    };
-    shared_record::write_with(repo, name, commit, &pasts.unlinked(&joint)).map(Some)
 }
 
 /// What both sides of a blackboard know, beyond the versions that both were made from.
@@ -90,24 +102,18 @@ struct Past {
     seen: Option<Values>,
 }
 
-impl Past {
-    /// Returns `true` if nothing that the other side did is new to this one, so that the joint values are its own.
-    fn has_all_of(&self, other: &Past, joint: &Values) -> bool {
-        let seen = self.seen.as_ref().zip(other.seen.as_ref());
-        seen.is_some_and(|(own, others)| {
-            let now = own.without(&self.gone);
-            own.include(others) && now.include(joint) && joint.include(&now)
-        })
-    }
-}
-
 impl Pasts {
-    fn read(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<Pasts> {
-        let unknown = |commit| Past { commit, era: 0, gone: Values::default(), seen: None };
-        if !shared_record::is_blackboard(name) {
-            return Ok(Pasts { ours: unknown(ours), theirs: unknown(theirs) });
-        }
-        let mut histories = Histories::new(repo);
+    /// Two versions whose common history shows all.
+    fn unknown((ours, theirs): (Oid, Oid)) -> Pasts {
+        let past = |commit| Past { commit, era: 0, gone: Values::default(), seen: None };
+        Pasts { ours: past(ours), theirs: past(theirs) }
+    }
+
+    fn read(
+        repo: &Repo,
+        histories: &mut Histories<'_>,
+        (ours, theirs): (Oid, Oid),
+    ) -> Result<Pasts> {
         let (here, there) = (histories.commits(ours)?, histories.commits(theirs)?);
         let is_one = histories.roots(&here)? == histories.roots(&there)?;
         let mut past = |commit: Oid, own: &[Oid], other: &[Oid]| -> Result<Past> {
@@ -120,6 +126,22 @@ impl Pasts {
             Ok(Past { commit, era, gone, seen: (!is_one).then_some(seen) })
         };
         Ok(Pasts { ours: past(ours, &here, &there)?, theirs: past(theirs, &there, &here)? })
+    }
+
+    /// Returns the side to which nothing that the other did is new, so that the joint values are its own.
+    fn find_whole(&self, repo: &Repo, tree: Oid) -> Result<Option<Oid>> {
+        let (Some(ours), Some(theirs)) = (&self.ours.seen, &self.theirs.seen) else {
+            return Ok(None);
+        };
+        let joint = values_in(repo, tree)?;
+        let is_whole = |side: &Past, own: &Values, others: &Values| {
+            let now = own.without(&side.gone);
+            own.include(others) && now.include(&joint) && joint.include(&now)
+        };
+        if is_whole(&self.ours, ours, theirs) {
+            return Ok(Some(self.ours.commit));
+        }
+        Ok(is_whole(&self.theirs, theirs, ours).then_some(self.theirs.commit))
     }
 
     /// Returns the parents of the joint version: of two eras only the newer, or the old history would come back.
@@ -135,7 +157,7 @@ impl Pasts {
     }
 
     /// Returns what the joint version has to list as deleted, because the history that shows it is not a parent.
-    fn unlinked(&self, joint: &Values) -> Values {
+    fn unlinked(&self, repo: &Repo, tree: Oid) -> Result<Values> {
         let (ours, theirs) = (&self.ours, &self.theirs);
         let (newer, older) = if ours.era > theirs.era { (ours, theirs) } else { (theirs, ours) };
         match (&newer.seen, &older.seen) {
@@ -143,9 +165,9 @@ impl Pasts {
                 let mut list = older_saw.without(newer_saw);
                 // What the older side deleted, the newer one may still have.
                 list.extend(&newer_saw.without(&newer.gone));
-                list.without(joint)
+                Ok(list.without(&values_in(repo, tree)?))
             }
-            _ => Values::default(),
+            _ => Ok(Values::default()),
         }
     }
 }
@@ -268,10 +290,8 @@ impl Join<'_> {
             return Ok(tree.write(self.repo)?.map(TreeEntry::directory));
         }
         let sides = self.sides(bases, (ours, theirs));
-        let gone =
-            |side: &Past, entry: Option<TreeEntry>| entry.is_some_and(|it| side.gone.has(it.id));
         let left = |entry: Option<TreeEntry>, other: &Past| {
-            entry.filter(|it| sides.base != Some(*it) && !gone(other, Some(*it)))
+            entry.filter(|it| sides.base != Some(*it) && !other.gone.has(it.id))
         };
         Ok(match (left(ours, &self.pasts.theirs), left(theirs, &self.pasts.ours)) {
             (Some(ours), Some(theirs)) => {

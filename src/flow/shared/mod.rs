@@ -25,6 +25,8 @@ use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::refs::{obstacle, own_refs, ref_names};
 
+use join::RecordJoin;
+
 /// A reason why records are not shared with the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShareWarning {
@@ -195,7 +197,7 @@ fn agreed(repo: &Repo, name: &RefName, sides: &Sides<Oid>) -> Result<Option<Oid>
     match verdict::decide_shared(sides, standing(repo, sides)) {
         SyncVerdict::UpToDate | SyncVerdict::Push => Ok(sides.ours),
         SyncVerdict::Fetch => Ok(sides.theirs),
-        SyncVerdict::Conflict => join::join(repo, name, sides),
+        SyncVerdict::Conflict => RecordJoin::new(repo, name).join(sides),
         _ => Ok(None),
     }
 }

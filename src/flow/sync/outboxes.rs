@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::clones::sync::outbox::Writer;
 use crate::clones::sync::rules::Sides;
-use crate::flow::shared::join;
+use crate::flow::shared::join::RecordJoin;
 use crate::git::{Oid, RefChange, RefName, Repo, plain_file};
 use crate::model::Result;
 use crate::store::Session;
@@ -49,9 +49,9 @@ impl RecordSides<'_> {
     /// Joins all versions. `None` if two of them cannot be joined, for they have too many keys.
     pub fn fold(&self, repo: &Repo) -> Result<Option<Fold>> {
         let mut fold = Fold::default();
+        let record = RecordJoin::new(repo, self.name);
         let pair = |ours, theirs, base| {
-            let sides = Sides { base, ours: Some(ours), theirs: Some(theirs) };
-            join::join(repo, self.name, &sides)
+            record.join(&Sides { base, ours: Some(ours), theirs: Some(theirs) })
         };
         let Sides { base, ours, theirs } = self.sides;
         let mut others = theirs;

@@ -1,9 +1,13 @@
 //! What a sync reports: each ref and how it ended, and the branches that moved.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::sync::travelers::{self, Kind};
 use crate::git::{Oid, RefName};
+use crate::model::text::count;
 
 use super::unpublished::{BranchAhead, Waiting};
 use crate::flow::consent::Consent;
@@ -112,4 +116,55 @@ pub struct SyncReport {
     pub branch_ahead: Option<BranchAhead>,
     /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
+}
+
+/// How many records of each kind moved to one side.
+#[derive(Clone, Debug, Default)]
+pub struct Moved {
+    /// The labels of forks.
+    forks: BTreeSet<String>,
+    checkpoints: usize,
+    records: usize,
+    queued: usize,
+}
+
+impl SyncReport {
+    /// Counts the refs that moved to a side.
+    pub fn moved(&self, side: Direction) -> Moved {
+        let mut moved = Moved::default();
+        let is_there = |row: &&SyncedRef| row.direction == side || row.direction == Direction::Both;
+        for row in self.refs.iter().filter(is_there) {
+            moved.queued +=
+                usize::from(row.result == SyncResult::Queued && side == Direction::Push);
+            match (travelers::label_of(&row.name), travelers::kind_of(&row.name)) {
+                (Some(label), _) => drop(moved.forks.insert(label)),
+                (None, Some(Kind::Checkpoint | Kind::CheckpointTag)) => moved.checkpoints += 1,
+                _ => moved.records += 1,
+            }
+        }
+        moved
+    }
+}
+
+impl Moved {
+    /// Describes them, as in `2 forks (x, y)` and `1 checkpoint`.
+    pub fn to_texts(&self) -> Vec<String> {
+        const MAX_NAMED: usize = 3;
+        let mut texts = Vec::new();
+        if !self.forks.is_empty() {
+            let mut named: Vec<&str> =
+                self.forks.iter().map(String::as_str).take(MAX_NAMED).collect();
+            if self.forks.len() > MAX_NAMED {
+                named.push("...");
+            }
+            texts.push(format!("{} ({})", count(self.forks.len(), "fork"), named.join(", ")));
+        }
+        let counts = [(self.checkpoints, "checkpoint"), (self.records, "record")].into_iter();
+        let counts = counts.filter(|(number, _)| *number > 0);
+        texts.extend(counts.map(|(number, noun)| count(number, noun)));
+        if let Some(last) = texts.last_mut().filter(|_| self.queued > 0) {
+            last.push_str(&format!(" ({} to be joined by the next sync)", self.queued));
+        }
+        texts
+    }
 }

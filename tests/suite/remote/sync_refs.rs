@@ -158,6 +158,28 @@ fn forks_and_checkpoints_of_either_side_arrive() {
 }
 
 #[test]
+fn a_sync_tells_sums_and_with_verbose_each_ref() {
+    let two = Two::new();
+    let (a, b) = (&two.a, two.b());
+    for number in 0..4 {
+        a.colony(&["fork", &format!("f{number}"), "--no-switch"]);
+        a.write("new.txt", format!("{number}\n"));
+        a.colony(&["checkpoint", "-m", "kept"]);
+    }
+    two.at_remote(&["branch", "new", "main"]);
+    let went = a.colony(&["sync"]);
+    let lines: Vec<&str> = went.lines().skip(2).collect();
+    let expected =
+        ["  came in:  1 remote branch", "  went out: 4 forks (f0, f1, f2, ...) and 4 checkpoints"];
+    assert_eq!(lines[..2], expected, "{went}");
+    let came = b.colony(&["sync", "-n", "-v"]);
+    assert!(came.contains("  fetched  refs/colony/forks/f3"), "{came}");
+    let came = b.colony(&["sync"]);
+    assert!(came.contains("  came in:  4 forks (f0, f1, f2, ...), 4 checkpoints and "), "{came}");
+    assert!(came.lines().count() <= 4, "{came}");
+}
+
+#[test]
 fn one_way_is_one_way() {
     let two = Two::new();
     let (a, b) = (&two.a, two.b());
