@@ -190,9 +190,10 @@ impl SyncAnswer {
             came.push(text::count(report.branch_changed.len(), "remote branch"));
         }
         let went = report.moved(Direction::Push).to_texts();
-        let sums = [("came in: ", came), ("went out:", went)].into_iter();
-        let sums = sums.filter(|(_, counts)| !counts.is_empty());
-        sums.map(|(side, counts)| format!("  {side} {}", text::list(&counts))).collect()
+        let line = |(side, counts): (&str, Vec<String>)| {
+            (!counts.is_empty()).then(|| format!("  {side} {}", text::list(&counts)))
+        };
+        [("came in: ", came), ("went out:", went)].into_iter().filter_map(line).collect()
     }
 
     /// Returns a line for each ref that is shown, with its reason and its hint.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clones::sync::travelers::{self, Kind};
+use crate::clones::sync::travelers;
 use crate::flow::consent::Leave;
 use crate::git::refs::{FoundRef, ReflogReason};
 use crate::git::remote::{Pushed, Remote};
@@ -10,7 +10,7 @@ use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::{count, shell_word};
 use crate::model::{Code, Result};
 use crate::store::Session;
-use crate::store::refs::own_refs;
+use crate::store::refs::{own_refs, ref_names};
 
 use super::both_sides::Look;
 use super::plan::{self, Step};
@@ -98,7 +98,6 @@ fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
 /// Pushes, and reports the server's answer for each ref.
 fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<Race> {
     let remote = peer.remote;
-    let takes_tags = session.settings.checkpoint_git_tags;
     // Posts first: once they are there, nothing is lost, also where another push wins the record.
     let posts = steps.iter().filter_map(|step| step.post.clone());
     let moves = steps.iter().filter_map(|step| step.there.clone());
@@ -142,8 +141,8 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
         step.row.reason = Some(reason);
         step.row.hint = match result {
             SyncResult::Rejected => Some(format!("git colony sync {}", shell_word(remote.name()))),
-            _ if takes_tags => None,
-            _ => way_of_checkpoint(&step.row.name),
+            _ if remote.has_ours_as_branches() => None,
+            _ => as_branches(&step.row.name, remote.name()),
         };
     }
     Ok(race)
@@ -193,14 +192,11 @@ pub(super) fn forget_incoming(session: &Session, remote: &Remote<'_>) -> Result<
     if changes.is_empty() { Ok(()) } else { move_refs(session, &changes) }
 }
 
-/// Returns the hint for a checkpoint if a server accepts only branches and tags.
-fn way_of_checkpoint(name: &RefName) -> Option<String> {
-    let is_checkpoint = travelers::kind_of(name) == Some(Kind::Checkpoint);
-    is_checkpoint.then(|| {
-        "git config colony.checkpoint.gitTags true   # new checkpoints are also git tags, which \
-        sync pushes"
-            .to_owned()
-    })
+/// Returns the hint for a ref of ours if a server accepts only branches and tags.
+fn as_branches(name: &RefName, remote: &str) -> Option<String> {
+    let is_ours = name.as_bytes().starts_with(ref_names::PUBLISHED.as_bytes());
+    let key = shell_word(&format!("colony.sync.{remote}.asBranches"));
+    is_ours.then(|| format!("git config {key} true   # its server may take branches and tags only"))
 }
 
 /// Returns `true` if both sides have deleted a ref.

@@ -159,9 +159,9 @@ impl Moved {
             }
             texts.push(format!("{} ({})", count(self.forks.len(), "fork"), named.join(", ")));
         }
-        let counts = [(self.checkpoints, "checkpoint"), (self.records, "record")].into_iter();
-        let counts = counts.filter(|(number, _)| *number > 0);
-        texts.extend(counts.map(|(number, noun)| count(number, noun)));
+        for (number, noun) in [(self.checkpoints, "checkpoint"), (self.records, "record")] {
+            texts.extend((number > 0).then(|| count(number, noun)));
+        }
         if let Some(last) = texts.last_mut().filter(|_| self.queued > 0) {
             last.push_str(&format!(" ({} to be joined by the next sync)", self.queued));
         }

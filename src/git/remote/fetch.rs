@@ -19,6 +19,9 @@ use super::network::{Direction, Network};
 pub(super) const FETCH: [&str; 5] =
     ["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no"];
 
+/// The folder of the refs below a prefix.
+const BELOW: &str = "below/";
+
 /// What to fetch with one command.
 pub struct Fetch<'f> {
     /// Refs that the remote must have; they get the names `<into><number>`, counted from 0.
@@ -99,7 +102,12 @@ impl Remote<'_> {
             return Ok(false);
         }
         let known = self.repo.refs_below(&format!("refs/remotes/{}/", self.name))?;
-        Ok(known.iter().any(|found| !wanted.contains(&found.name)))
+        // git has branches that it pushed, also those that no fetch takes.
+        let pushed = format!("refs/remotes/{}/colony/", self.name);
+        let is_left_out = |name: &RefName| {
+            self.placement.left_out().is_some() && name.as_bytes().starts_with(pushed.as_bytes())
+        };
+        Ok(known.iter().any(|found| !wanted.contains(&found.name) && !is_left_out(&found.name)))
     }
 
     fn refspecs(&self) -> Vec<String> {
@@ -125,47 +133,66 @@ impl Remote<'_> {
 
     /// Fetches with one command; returns the targets of the refs by name and below the prefix.
     pub fn fetch(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
-        let Fetch { names, below, with_branches, into } = *wanted;
-        let mut lines = Vec::new();
-        let numbered = |number: usize| RefName::from(format!("{into}{number}").as_str());
-        for (number, name) in names.iter().enumerate() {
-            lines.push(b'+');
-            lines.extend_from_slice(name.as_bytes());
-            lines.extend_from_slice(format!(":{}\n", numbered(number)).as_bytes());
+        let has_more = !wanted.names.is_empty() || wanted.below.is_some();
+        if wanted.with_branches && has_more && self.placement.left_out().is_some() {
+            // What the branches leave out, the same command cannot fetch.
+            self.fetch(&Fetch { names: &[], below: None, ..*wanted })?;
+            return self.fetch(&Fetch { with_branches: false, ..*wanted });
         }
-        let folder = format!("{into}below/");
-        lines
-            .extend(below.iter().flat_map(|prefix| format!("+{prefix}*:{folder}*\n").into_bytes()));
-        if with_branches {
-            lines.extend(self.refspecs().iter().flat_map(|spec| format!("{spec}\n").into_bytes()));
-        }
+        let lines = self.lines(wanted);
         if lines.is_empty() {
             return Ok(Vec::new());
         }
         let mut network = self.network(Direction::Fetch)?;
         let git = network.git().input(lines);
         git.args(FETCH);
-        if !with_branches {
+        if !wanted.with_branches {
             git.arg("--no-prune");
         }
         git.args(["--no-tags", "--refmap=", "--stdin", "--"]);
         git.arg(&self.name);
         let output = network.run()?;
-        if !output.success() {
-            if output.stderr.contains("couldn't find remote ref") && !names.is_empty() {
-                let message = format!("'{}' has moved its refs meanwhile", self.name);
-                return Err(Error::new(Code::RefMoved, message));
-            }
-            let wanted = format!("fetch from '{}'", self.name);
-            return Err(self.cannot_fetch(&network, &wanted, &output));
+        if output.success() {
+            return self.fetched(wanted);
         }
+        if output.stderr.contains("couldn't find remote ref") && !wanted.names.is_empty() {
+            let message = format!("'{}' has moved its refs meanwhile", self.name);
+            return Err(Error::new(Code::RefMoved, message));
+        }
+        Err(self.cannot_fetch(&network, &format!("fetch from '{}'", self.name), &output))
+    }
+
+    /// Returns the refspecs of a fetch, a line each.
+    fn lines(&self, wanted: &Fetch<'_>) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for (number, name) in wanted.names.iter().enumerate() {
+            lines.push(b'+');
+            lines.extend_from_slice(self.placement.there(name).as_bytes());
+            lines.extend_from_slice(format!(":{}{number}\n", wanted.into).as_bytes());
+        }
+        if let Some(prefix) = wanted.below {
+            let there = self.placement.there(&RefName::from(prefix));
+            lines.extend(format!("+{there}*:{}{BELOW}*\n", wanted.into).into_bytes());
+        }
+        if wanted.with_branches {
+            let specs = self.refspecs().into_iter().chain(self.placement.left_out());
+            lines.extend(specs.flat_map(|spec| format!("{spec}\n").into_bytes()));
+        }
+        lines
+    }
+
+    /// Returns the targets of what was fetched, under the names of the remote.
+    fn fetched(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
+        let Fetch { names, below, into, .. } = *wanted;
         let mut fetched = Vec::new();
         for (number, name) in names.iter().enumerate() {
-            if let Some(id) = self.repo.find_ref(&numbered(number))? {
+            let numbered = RefName::from(format!("{into}{number}").as_str());
+            if let Some(id) = self.repo.find_ref(&numbered)? {
                 fetched.push(FoundRef { name: name.clone(), id });
             }
         }
         if let Some(prefix) = below {
+            let folder = format!("{into}{BELOW}");
             let found = self.repo.refs_below(&folder)?.into_iter();
             fetched.extend(found.filter_map(|FoundRef { name, id, .. }| {
                 let rest = name.as_bytes().strip_prefix(folder.as_bytes())?;

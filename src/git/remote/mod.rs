@@ -8,6 +8,7 @@ pub mod credentials;
 mod failure_reasons;
 mod fetch;
 pub mod network;
+mod placement;
 mod promised;
 mod push;
 pub mod submodules;
@@ -22,6 +23,7 @@ use super::process::{Git, OPERATION_VARIABLE};
 use super::refs::FoundRef;
 use super::{Oid, RefName, RemoteUrl, Repo, durable};
 use network::{Direction, Network};
+use placement::Placement;
 use url::{Provenance, Transport};
 
 pub use fetch::Fetch;
@@ -38,6 +40,7 @@ pub struct Remote<'a> {
     name: String,
     fetch_url: RemoteUrl,
     push_url: RemoteUrl,
+    placement: Placement,
     kept_open: Option<&'a File>,
 }
 
@@ -56,7 +59,13 @@ impl<'a> Remote<'a> {
                 .detail("remote", name)
                 .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"));
         };
-        Ok(Remote { repo, world, name: name.to_owned(), fetch_url, push_url, kept_open: None })
+        let as_branches = repo.config(&format!("colony.sync.{name}.asBranches"));
+        let placement = match as_branches.as_deref() {
+            Some("true" | "yes" | "on" | "1") => Placement::AsBranches,
+            _ => Placement::Own,
+        };
+        let name = name.to_owned();
+        Ok(Remote { repo, world, name, fetch_url, push_url, placement, kept_open: None })
     }
 
     /// Has every command that changes the remote, and all its children, keep a file open.
@@ -99,6 +108,11 @@ impl<'a> Remote<'a> {
         Ok(targets)
     }
 
+    /// Returns `true` if it has the refs of git-colony as branches and tags.
+    pub fn has_ours_as_branches(&self) -> bool {
+        self.placement == Placement::AsBranches
+    }
+
     /// Lists its refs that git and `wanted` accept, by name. One process, one connection.
     pub fn list(&self, wanted: impl Fn(&RefName) -> bool) -> Result<BTreeMap<RefName, Oid>> {
         let mut network = self.network(Direction::Fetch)?;
@@ -109,7 +123,7 @@ impl<'a> Remote<'a> {
         let read = |line: &[u8]| {
             let tab = line.iter().position(|&byte| byte == b'\t')?;
             let id = Oid::parse(std::str::from_utf8(line.get(..tab)?).ok()?)?;
-            let name = RefName::new(line.get(tab + 1..)?);
+            let name = self.placement.here(&RefName::new(line.get(tab + 1..)?))?;
             (name.is_valid() && wanted(&name)).then_some((name, id))
         };
         Ok(printed.split(|&byte| byte == b'\n').filter_map(read).collect())

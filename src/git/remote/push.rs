@@ -107,14 +107,14 @@ impl Remote<'_> {
         git.args(["--recurse-submodules=no", "--no-signed", atomic]);
         let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
         for change in changes {
-            let name = change.name.as_bytes();
-            let old = hex(change.old);
-            let lease = [b"--force-with-lease=", name, b":", old.as_bytes()].concat();
+            let (name, old) = (self.placement.there(&change.name), hex(change.old));
+            let lease = [b"--force-with-lease=", name.as_bytes(), b":", old.as_bytes()].concat();
             git.arg(OsStr::from_bytes(&lease));
         }
         git.args(["--", &self.name]);
         for change in changes {
-            let spec = [hex(change.new).as_bytes(), b":", change.name.as_bytes()].concat();
+            let name = self.placement.there(&change.name);
+            let spec = [hex(change.new).as_bytes(), b":", name.as_bytes()].concat();
             git.arg(OsStr::from_bytes(&spec));
         }
         let output = network.run()?;
@@ -124,7 +124,7 @@ impl Remote<'_> {
         }
         let result = |change: &RefChange| {
             let silent = || Pushed::Refused("git reported nothing about it".to_owned());
-            told.get(&change.name).cloned().unwrap_or_else(silent)
+            told.get(&self.placement.there(&change.name)).cloned().unwrap_or_else(silent)
         };
         let named = changes.iter().map(|change| (change.name.clone(), result(change)));
         Ok(PushResult { refs: named.collect(), said: words_of_server(&output.stderr) })

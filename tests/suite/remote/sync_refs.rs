@@ -448,9 +448,47 @@ fn a_server_that_refuses_our_namespace_is_told_of_ref_by_ref() {
     let did: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(results(&did, &[RECORD, BRANCH]), ["refused_by_server", "created"], "{did:#}");
     assert_eq!(did["refs"][0]["reason"], "hook declined");
+    let hint = "git config 'colony.sync.origin.asBranches' true   # its server may take branches and tags only";
+    assert_eq!(did["refs"][0]["hint"], hint);
     fs::remove_file(Path::new(&two.remote).join("hooks/update")).unwrap();
     let did = a.json(&["sync"]);
     assert_eq!(results(&did, &[RECORD, BRANCH]), ["created", "up_to_date"], "{did:#}");
+}
+
+#[test]
+fn a_server_of_branches_and_tags_takes_ours_as_such() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    two.remote_hook("update", "case $1 in refs/heads/*|refs/tags/*) ;; *) exit 1;; esac");
+    for view in [a, &b] {
+        view.git(&["config", "colony.sync.origin.asBranches", "true"]);
+    }
+    a.colony(&["fork", "x", "--no-switch"]);
+    a.write("new.txt", "by a\n");
+    let tag = a.json(&["checkpoint", "-m", "of a"])["ref"].as_str().unwrap().to_owned();
+    let tag = format!("refs/{tag}");
+    let put = |view: &View, key: &str| view.colony(&["blackboard", "put", "plan", key, "1"]);
+    put(a, "a");
+    let board = "refs/colony/blackboard/plan";
+    let names = [RECORD, BRANCH, &tag, board];
+    assert_eq!(results(&a.json(&["sync"]), &names), ["created"; 4]);
+    assert_eq!(two.remote_refs("refs/colony"), "");
+    let on_remote = two.remote_refs("refs/heads/colony");
+    assert!(on_remote.contains("refs/heads/colony/forks/x "), "{on_remote}");
+    put(&b, "b");
+    let did = b.json(&["sync"]);
+    assert_eq!(results(&did, &names), ["fetched", "", "fetched", "merged"], "{did:#}");
+    // None of them is fetched as a branch; those that git pushes, it also has there.
+    let branches = b.git(&["branch", "-r", "--list", "origin/colony/*"]);
+    assert_eq!(branches.trim(), "origin/colony/blackboard/plan");
+    let moved = did["branch_changed"].as_array().unwrap();
+    assert!(moved.iter().all(|branch| branch["name"] == "origin/fork/x"), "{did:#}");
+    a.colony(&["sync"]);
+    assert_eq!(a.git(&["rev-parse", board]), b.git(&["rev-parse", board]));
+    a.colony(&["forks", "delete", "x"]);
+    assert_eq!(results(&a.json(&["sync"]), &names[..2]), ["deleted"; 2]);
+    assert!(!two.remote_refs("refs/heads/colony").contains("forks/x"));
+    assert_eq!(b.json(&["sync"])["refs"].as_array().unwrap().len(), 3);
 }
 
 #[test]
