@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::design::checkpoint::left_out::Allowances;
 use crate::design::commit::pending_paths::Choice;
 use crate::design::commit::{self, CommitReport, Request};
 use crate::model::Error;
@@ -20,6 +21,7 @@ use super::{Face, Run, Stop, typed_path};
 /// staged. The hooks pre-commit, prepare-commit-msg, commit-msg and post-commit run as for 'git commit';
 /// if one refuses, nothing is committed.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["tracked", "all", "paths"]))]
 pub(super) struct Args {
     /// Use MESSAGE; each further one becomes a paragraph
@@ -31,6 +33,9 @@ pub(super) struct Args {
     /// Commit everything that is tracked, and everything untracked that is not ignored
     #[arg(long)]
     all: bool,
+    /// Include untracked files however many they are (default: up to colony.maxNewFiles)
+    #[arg(long, conflicts_with = "tracked")]
+    all_untracked: bool,
     /// The files and directories
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -70,7 +75,11 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let paths = typed.map(|path| typed_path::repo_path(&session, path));
         Choice::Paths(paths.collect::<Result<_, Error>>()?)
     };
-    let request = Request { message: args.messages.join("\n\n"), choice };
+    let request = Request {
+        message: args.messages.join("\n\n"),
+        choice,
+        allowances: Allowances { untracked: args.all_untracked, ..Allowances::default() },
+    };
     face.answer(&commit::commit(&session, &request)?)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::design::checkpoint::left_out::Allowances;
 use crate::design::decision::decide::{self, DecideReport, Request};
 use crate::model::Error;
 use crate::model::time::Moment;
@@ -17,7 +18,8 @@ use super::{Face, Run, Stop, typed_path};
 ///
 /// The record is a file in design/decisions. The pending changes of the named paths are committed
 /// together with it; other staged changes stay staged. Existing commits are named with --implements. Git
-/// hooks do not run.
+/// hooks do not run. The file is committed on this branch; the commit names the decision and, in a session,
+/// the session, so both are published with it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// What was decided, in one line
@@ -44,6 +46,9 @@ pub(super) struct Args {
     /// A commit that already implements it; may be given more than once
     #[arg(long, value_name = "REVISION")]
     implements: Vec<String>,
+    /// Include untracked files however many they are (default: up to colony.maxNewFiles)
+    #[arg(long)]
+    all_untracked: bool,
     /// Files and directories whose uncommitted changes implement it
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -97,6 +102,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         depends_on: args.depends_on,
         implements: args.implements,
         paths: paths.collect::<Result<_, Error>>()?,
+        allowances: Allowances { untracked: args.all_untracked, ..Allowances::default() },
     };
     face.answer(&decide::decide(&session, &request)?)
 }

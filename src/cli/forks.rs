@@ -176,6 +176,10 @@ fn ending(fork: &Fork) -> Span {
         MergeOutcome::Unrelated => {
             Span::new(Role::Warning, format!("has nothing in common with {branch}"))
         }
+        MergeOutcome::OldHistory => Span::new(
+            Role::Warning,
+            format!("older than the rewrite of {branch}: a merge rewrites its commits first"),
+        ),
     }
 }
 

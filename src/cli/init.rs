@@ -103,14 +103,12 @@ fn without_repository(error: Error, url: Option<&str>, cwd: &Path) -> Error {
     let Some(url) = url.filter(|_| error.code() == Code::NotARepository) else {
         return error;
     };
-    let message =
-        format!("{}; '--url' notes where a repository is, and makes none", error.message());
+    let message = format!("not a git repository: '{}', and '--url' makes none", cwd.display());
     // The URL that is shown has no token in it.
     let url = RemoteUrl::parse(url, Provenance::User, cwd)
         .map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
-    Error::new(Code::NotARepository, message).hint(format!(
-        "git clone {url}   # then run 'git colony init' in it; 'git colony colony set {url}' notes it for clones of agents"
-    ))
+    Error::new(Code::NotARepository, message)
+        .hint(format!("git clone {url}   # then run 'git colony init' in it"))
 }
 
 impl Answer for InitReport {

@@ -238,7 +238,7 @@ impl Answer for MergeReport {
             MergeOutcome::FastForward => format!("fast-forwarded '{into}' to '{source}'"),
             MergeOutcome::Merged if would => format!("'{source}' merges cleanly into '{into}'"),
             MergeOutcome::Merged => format!("merged '{source}' into '{into}'"),
-            MergeOutcome::Conflicted | MergeOutcome::Unrelated => {
+            MergeOutcome::Conflicted | MergeOutcome::Unrelated | MergeOutcome::OldHistory => {
                 let count = text::count(self.conflicts.len(), "conflict");
                 let state = if self.resolving {
                     "opened here"

@@ -55,11 +55,8 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     };
     let similar = similar_to(error);
     let told = match named {
-        None => Error::new(Code::Usage, first),
-        Some(named) => {
-            let shown = format!("{first} {}", named.join(", "));
-            Error::new(Code::Usage, shown).detail("missing", named)
-        }
+        None => Error::new(Code::Usage, short_value(error, first)),
+        Some(named) => Error::new(Code::Usage, short_list(first, &named)).detail("missing", named),
     };
     let told = if is_of_command(error) || error.get(ContextKind::Usage).is_none() {
         told
@@ -87,6 +84,70 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// The columns of the first line of a refusal, behind `error: `.
+const MAX_COLUMNS: usize = 73;
+
+/// The columns that a typed value counts: its length is not ours.
+const VALUE_COLUMNS: usize = 12;
+
+/// Returns the first sentence that fits into a line, else the last.
+fn fitting(sentences: &[String], typed: &str) -> String {
+    let spare = typed.chars().count().saturating_sub(VALUE_COLUMNS);
+    let fits = |sentence: &&String| {
+        let columns = sentence.chars().count();
+        let own = if sentence.contains(typed) { columns.saturating_sub(spare) } else { columns };
+        own <= MAX_COLUMNS
+    };
+    let last = sentences.last().cloned().unwrap_or_default();
+    sentences.iter().find(fits).cloned().unwrap_or(last)
+}
+
+/// Returns which arguments a command line lacks or has too many of, without the names of values where these are too many.
+fn short_list(sentence: &str, named: &[String]) -> String {
+    let flag = |argument: &String| match argument.split_once(' ') {
+        Some((flag, _)) if flag.starts_with("--") => flag.to_owned(),
+        _ => argument.clone(),
+    };
+    let flags: Vec<String> = named.iter().map(flag).collect();
+    let whole = format!("{sentence} {}", named.join(", "));
+    if !sentence.ends_with("were not provided:") {
+        return whole;
+    }
+    let missing = format!("required arguments are missing: {}", named.join(", "));
+    fitting(&[whole, missing, format!("missing: {}", flags.join(", "))], "")
+}
+
+/// Returns which value is wrong, without repetitions where the line is too long.
+fn short_value(error: &clap::Error, sentence: &str) -> String {
+    let (arguments, values) =
+        (words(error, ContextKind::InvalidArg), words(error, ContextKind::InvalidValue));
+    let Some((argument, value)) = arguments.first().zip(values.first()) else {
+        return sentence.to_owned();
+    };
+    let expected = sentence.rfind(": expected ").and_then(|at| sentence.get(at..));
+    let reason = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    let reason = expected.map(str::to_owned).or(reason).unwrap_or_default();
+    let flag = argument.split(' ').next().unwrap_or(argument);
+    let start = if value.is_empty() {
+        format!("a value is required for '{flag}'")
+    } else {
+        format!("invalid value '{value}' for '{flag}'")
+    };
+    let named = match (value.is_empty(), flag.starts_with("--")) {
+        (true, _) => format!("'{flag}'"),
+        (false, true) => format!("'{flag} {value}'"),
+        (false, false) => format!("'{value}'"),
+    };
+    let sentences = [
+        sentence.to_owned(),
+        format!("{start}{reason}"),
+        format!("{named}{reason}"),
+        format!("'{flag}'{reason}"),
+        start,
+    ];
+    fitting(&sentences, value)
 }
 
 /// Adds to the sentence of clap the values that are expected, also in place of the words of the standard library.

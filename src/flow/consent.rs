@@ -207,15 +207,13 @@ impl Places {
         let name = shell_word(remote.name());
         let Some(file) = self.files.first().filter(|_| self.is_agents) else {
             return format!(
-                "git colony sync {name} --push   # allows pushing there until its URL changes"
+                "git colony sync {name} --push   # allows pushing until its URL changes"
             );
         };
         let checkout = file.parent().filter(|folder| folder.ends_with(".git"));
         if let Some(checkout) = checkout.and_then(Path::parent) {
             let checkout = shell_word(&checkout.to_string_lossy());
-            return format!(
-                "git -C {checkout} colony sync {name} --push   # for the user: allows pushing there until its URL changes"
-            );
+            return format!("git -C {checkout} colony sync {name} --push   # for the user");
         }
         let file = shell_word(&file.to_string_lossy());
         let key = shell_word(&key_of(remote));
@@ -224,6 +222,6 @@ impl Places {
             format!("git config --file {file} {how} {key} {}", shell_word(url))
         };
         let all: Vec<String> = wanted.iter().enumerate().map(set).collect();
-        format!("{}   # for the user: allows pushing there until its URL changes", all.join(" && "))
+        format!("{}   # for the user", all.join(" && "))
     }
 }

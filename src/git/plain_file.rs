@@ -140,7 +140,7 @@ pub(in crate::git) fn open_in(
     };
     let found = match rustix::fs::statat(&folder, name, at) {
         Ok(found) => found,
-        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
         Err(error) => return Err(Fault::Unreadable(error.into())),
     };
     match FileType::from_raw_mode(found.st_mode) {
@@ -154,7 +154,7 @@ pub(in crate::git) fn open_in(
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | own;
     let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
         Err(Errno::LOOP | Errno::MLINK) => return Err(Fault::Link),
         Err(error) => return Err(Fault::Unreadable(error.into())),
     };

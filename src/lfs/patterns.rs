@@ -52,7 +52,7 @@ pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
             Code::NoLfsPatterns,
             "cannot migrate to git-lfs: no committed '.gitattributes' gives it any file",
         )
-        .hint("git colony init --migrate-existing-to-lfs   # commits patterns for large formats first"));
+        .hint("git colony init --migrate-existing-to-lfs   # commits patterns first"));
     }
     Ok(patterns)
 }

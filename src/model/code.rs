@@ -234,8 +234,8 @@ codes! {
     NestedRepository = "nested-repository-in-the-way",
     /// The name and e-mail for commits and tags are unknown.
     IdentityUnknown = "identity-unknown",
-    /// There are more new files than `colony.maxNewFiles` allows in a checkpoint, or `status.showUntrackedFiles` hides
-    /// them.
+    /// There are more new files than `colony.maxNewFiles` allows in a checkpoint or commit, or
+    /// `status.showUntrackedFiles` hides them.
     TooManyNewFiles = "too-many-new-files",
     /// The page does not exist, or its name matches more than one.
     PageNotFound = "page-not-found",

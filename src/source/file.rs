@@ -30,6 +30,9 @@ pub enum Content {
     /// A binary file, with a NUL near the beginning, or a git-lfs pointer. The size in bytes.
     #[serde(rename = "b")]
     Binary(u64),
+    /// Text whose characters have two bytes: it is read as a binary file. The size in bytes.
+    #[serde(rename = "w")]
+    Utf16(u64),
 }
 
 /// A stretch of a file.
@@ -55,10 +58,27 @@ pub fn is_text(bytes: &[u8]) -> bool {
     !is_binary(bytes) && Pointer::parse(bytes).is_none()
 }
 
+/// Returns `true` for a file with the byte-order mark of UTF-16, or with a beginning that is mostly ASCII in UTF-16.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    let beginning = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let is_marked = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
+    let is_ascii = |read: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = beginning.as_chunks().0.iter().map(|&[a, b]| read([a, b])).collect();
+        let is_control = |unit: u16| unit < 0x20 && ![0x9, 0xa, 0xc, 0xd].contains(&unit);
+        let ascii = units.iter().filter(|&&unit| unit < 0x7f).count();
+        !units.iter().any(|&unit| is_control(unit)) && ascii * 2 > units.len()
+    };
+    let is_even = bytes.len().is_multiple_of(2);
+    is_binary(bytes)
+        && is_even
+        && (is_marked || is_ascii(u16::from_le_bytes) || is_ascii(u16::from_be_bytes))
+}
+
 /// Splits a file so that no stretch exceeds `budget` tokens.
 pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
     if !is_text(bytes) {
-        return Content::Binary(bytes.len() as u64);
+        let size = bytes.len() as u64;
+        return if is_utf16(bytes) { Content::Utf16(size) } else { Content::Binary(size) };
     }
     let (encoding, text) = decode(bytes);
     let parts = parts::cut(tokenizer, &text, budget);
@@ -119,6 +139,32 @@ mod tests {
             "a".repeat(64)
         );
         assert!(matches!(read(Tokenizer::Bytes, pointer.as_bytes(), 99), Content::Binary(_)));
+    }
+
+    #[test]
+    fn text_in_utf16_is_recognized_with_and_without_a_mark() {
+        let units = |text: &str, to: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            text.encode_utf16().flat_map(to).collect()
+        };
+        for text in [
+            "\u{feff}h\u{e9}\r\n",
+            "\u{feff}\u{65e5}a",
+            "plain\tline\n",
+            "caf\u{e9} \u{1f41d} bee\n",
+        ] {
+            for to in [u16::to_le_bytes, u16::to_be_bytes] {
+                let bytes = units(text, to);
+                assert!(is_utf16(&bytes), "{text:?}");
+                let size = bytes.len() as u64;
+                assert_eq!(read(Tokenizer::Bytes, &bytes, 99), Content::Utf16(size));
+            }
+        }
+        let samples: Vec<u8> = (0..4000_u16).flat_map(u16::to_le_bytes).collect();
+        for bytes in
+            [&b"a\0b"[..], b"\0\0\0\x01", b"", b"plain", b"\x7fELF\x02\x01\x01\0\0\0", &samples]
+        {
+            assert!(!is_utf16(bytes), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::{clash_lines, lock_lines};
+use crate::design::fork::forks::MergeOutcome;
 use crate::flow::fleet::{FleetReport, Next, Row, Settling};
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
@@ -23,6 +24,8 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(unseen));
         lines.extend(self.agents.iter().filter_map(lost));
         lines.extend(self.agents.iter().filter_map(lost_work));
+        let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
+        lines.extend(old.map(|line| format!("{line}   # a merge rewrites their commits first")));
         let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
         lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
@@ -109,6 +112,12 @@ fn lost_work(row: &Row) -> Option<String> {
         "{agent} merged the revert of its work, which is gone there too: \
          git -C \"$(git colony agents path {agent})\" revert {commit}"
     ))
+}
+
+/// Returns the name of a row from before a rewrite.
+fn old(row: &Row) -> Option<String> {
+    let is_old = row.into.as_ref().is_some_and(|into| into.outcome == MergeOutcome::OldHistory);
+    row.agent.clone().or_else(|| row.fork.clone()).filter(|_| is_old)
 }
 
 /// Says why the uncommitted changes in the clone of an agent are unknown.

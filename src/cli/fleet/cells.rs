@@ -140,5 +140,6 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
             Span::new(Role::Bad, format!("{reverted}conflict{goal} {path}{more}"))
         }
         MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{goal}")),
+        MergeOutcome::OldHistory => Span::new(Role::Warning, format!("old history{goal}")),
     }
 }

@@ -15,6 +15,9 @@ use crate::store::lock::wait::WaitLimit;
 /// The extension of a hub's folder that is moved aside before it is deleted.
 pub(in crate::clones) const MOVED_ASIDE: &str = "gone";
 
+/// The extension of the folder in which a hub is created.
+const BEGUN: &str = "new";
+
 /// The path of a hub, which need not exist.
 pub(in crate::clones) struct HubPlace {
     /// The hub.
@@ -35,7 +38,7 @@ impl HubPlace {
     pub(in crate::clones) fn at(path: &Path) -> HubPlace {
         HubPlace {
             path: path.to_owned(),
-            new: path.with_extension("new"),
+            new: path.with_extension(BEGUN),
             aside: path.with_extension(MOVED_ASIDE),
             lock: path.with_extension("lock"),
         }
@@ -93,15 +96,16 @@ impl HubPlace {
 }
 
 /// Restores the hubs that dead processes moved aside and had not deleted: a clone may have been made of them
-/// meanwhile.
+/// meanwhile. Deletes those that dead processes had not completed.
 pub fn restore_all(world: &World, root: &SharedRoot) -> Result<()> {
     let entries = std::fs::read_dir(root.hubs());
     for entry in entries.into_iter().flatten().flatten() {
-        let aside = entry.path();
-        if aside.extension().is_some_and(|end| end == MOVED_ASIDE) {
-            let place = HubPlace::at(&aside.with_extension("git"));
+        let folder = entry.path();
+        if folder.extension().is_some_and(|end| end == MOVED_ASIDE || end == BEGUN) {
+            let place = HubPlace::at(&folder.with_extension("git"));
             let _lock = place.lock(world, None)?;
             place.restore()?;
+            atomic::remove_folder(&place.new)?;
         }
     }
     Ok(())

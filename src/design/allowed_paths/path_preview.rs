@@ -1,7 +1,7 @@
 //! Previews which paths would be refused when the fork of an agent is merged. Nothing here refuses.
 
 use crate::design::allowed_paths;
-use crate::design::fork::forks::{self, Fork, MergeOutcome};
+use crate::design::fork::forks::{self, Fork};
 use crate::design::fork::shared_work::Lineage;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
@@ -16,7 +16,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     let by_mail = || fork.owner.as_deref().and_then(agent_of);
     let agent = fork.agent.clone().or_else(by_mail);
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(into.outcome, MergeOutcome::UpToDate | MergeOutcome::Unrelated);
+        let is_open = into.outcome.is_comparable();
         is_open && fork.ahead > 0
     });
     let Some((agent, into)) = agent.zip(into) else {

@@ -199,7 +199,7 @@ fn look(
     let unstorable = Unstorable::NameUnreadable;
     let scan = session.repo.scan(&session.world)?;
     if !request.allowances.untracked {
-        new_file_limit::require(session, &scan)?;
+        new_file_limit::require(session, &scan.untracked, &[])?;
     }
     let mut kept = Kept::of(session, scan, &request.allowances, unstorable, unignored)?;
     if request.off_branch {

@@ -1,18 +1,30 @@
-//! A checkpoint does not take in a home directory by accident: a limit for new files.
+//! A command does not commit a home directory by accident: a limit for new files.
 
-use crate::git::worktree::scan::{Scan, UntrackedKind};
-use crate::model::{Code, Error, Result};
+use crate::git::worktree::scan::{Untracked, UntrackedKind};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 /// Refuses new files that are more than `colony.maxNewFiles`, or that `status.showUntrackedFiles=no` hides, as where
-/// `$HOME` is a working tree.
-pub(in crate::design) fn require(session: &Session, scan: &Scan) -> Result<()> {
-    let is_file = |kind| matches!(kind, UntrackedKind::File);
-    let files = scan.untracked.iter().filter(|found| is_file(found.kind)).count();
+/// `$HOME` is a working tree. A file that is named itself does not count, and below a named directory none is hidden.
+pub(in crate::design) fn require(
+    session: &Session,
+    untracked: &[Untracked],
+    named: &[RepoPath],
+) -> Result<()> {
+    let counts = |found: &&Untracked| {
+        matches!(found.kind, UntrackedKind::File) && !named.contains(&found.path)
+    };
+    let new_files: Vec<_> = untracked.iter().filter(counts).collect();
+    let files = new_files.len();
     let shown = session.repo.config("status.showUntrackedFiles");
-    let is_hidden = shown.is_some_and(|value| ["no", "false"].contains(&value.as_str()));
+    let hides = shown.is_some_and(|value| ["no", "false"].contains(&value.as_str()));
+    let is_below = |path: &RepoPath| {
+        let mut directories = named.iter().filter(|one| !one.as_bytes().is_empty());
+        directories.any(|one| path.is_at_or_below(one))
+    };
+    let is_hidden = hides && new_files.iter().any(|found| !is_below(&found.path));
     let limit = session.settings.max_new_files;
-    if files == 0 || files as u64 <= limit && !is_hidden {
+    if files as u64 <= limit && !is_hidden {
         return Ok(());
     }
     let why = if is_hidden {
@@ -23,5 +35,5 @@ pub(in crate::design) fn require(session: &Session, scan: &Scan) -> Result<()> {
     Err(Error::new(Code::TooManyNewFiles, format!("it would commit new files: {files}, {why}"))
         .unchanged()
         .detail("new_files", files)
-        .hint("git colony checkpoint --all-untracked   # or list them in .gitignore"))
+        .hint("run it again with --all-untracked, or list the files in .gitignore"))
 }

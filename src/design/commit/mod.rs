@@ -27,7 +27,7 @@ use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::allowed_paths::path_gate;
-use super::checkpoint::left_out::LeftOut;
+use super::checkpoint::left_out::{Allowances, LeftOut};
 use super::worktree::{place, refuse_in_progress, tell_late};
 use pending_paths::{Choice, Chosen};
 
@@ -38,6 +38,8 @@ pub struct Request {
     pub message: String,
     /// Which changes.
     pub choice: Choice,
+    /// Which new files are included although they are usually left out or refused.
+    pub allowances: Allowances,
 }
 
 /// The commit that was made.
@@ -71,7 +73,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let operation =
         Operation::begin(session, Intent { kind: Kind::Commit, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
-    let chosen = Chosen::look(session, &request.choice, &operation.unignored)?;
+    let chosen = Chosen::look(session, &request.choice, &request.allowances, &operation.unignored)?;
     let tree = chosen.tree(session, &[])?;
     let mut report = report(session, &chosen, tree, &message)?;
     if !report.changed {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::design::checkpoint::left_out::{self, Allowances, LeaveOutReason, LeftOut};
+use crate::design::checkpoint::new_file_limit;
 use crate::git::index::Index;
 use crate::git::worktree::scan::{Scan, UntrackedKind};
 use crate::git::worktree::snapshot::{Snapshot, Unstorable};
@@ -57,6 +58,7 @@ impl Chosen {
     pub(in crate::design) fn look(
         session: &Session,
         choice: &Choice,
+        allowances: &Allowances,
         unignored: &[RepoPath],
     ) -> Result<Chosen> {
         let repo = &session.repo;
@@ -81,8 +83,10 @@ impl Chosen {
         scan.untracked.retain(|found| is_chosen(&found.path));
         scan.edited_submodules.retain(is_chosen);
         let limit = session.settings.max_new_file_size_bytes;
-        let allowances = Allowances::default();
-        let split = left_out::split(repo, &scan, limit, &allowances, unignored);
+        if !allowances.untracked {
+            new_file_limit::require(session, &scan.untracked, &paths)?;
+        }
+        let split = left_out::split(repo, &scan, limit, allowances, unignored);
         let (mut taken, mut left_out) = (split.taken, split.left_out);
         let known: BTreeSet<_> = taken.iter().map(|found| found.path.clone()).collect();
         taken.extend(scan.untracked.iter().filter(|found| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::design::allowed_paths::path_gate;
-use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::checkpoint::left_out::{Allowances, LeftOut};
 use crate::design::commit::pending_paths::{Choice, Chosen};
 use crate::design::commit::{branch_change, cleaned, scaffold, write_commit};
 use crate::design::decision;
@@ -48,6 +48,8 @@ pub struct Request {
     pub implements: Vec<String>,
     /// Files and directories whose pending changes implement it.
     pub paths: Vec<RepoPath>,
+    /// Which new files of them are included although they are usually left out or refused.
+    pub allowances: Allowances,
 }
 
 /// The decision that was recorded.
@@ -321,7 +323,7 @@ impl Made {
     ) -> Result<Made> {
         let repo = &session.repo;
         let choice = Choice::Paths(request.paths.clone());
-        let chosen = Chosen::look(session, &choice, unignored)?;
+        let chosen = Chosen::look(session, &choice, &request.allowances, unignored)?;
         let file = TreeEntry::file(repo.write_blob(&record.bytes)?);
         let entry = (record.path.clone(), file);
         let tree = chosen.tree(session, std::slice::from_ref(&entry))?;

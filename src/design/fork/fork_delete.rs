@@ -132,7 +132,7 @@ fn refuse_unmerged(report: &DeleteReport) -> Error {
     )
     .detail("unmerged", &report.unmerged)
     .hint(format!(
-        "git colony forks delete {} --force   # 'git colony undo' restores it",
+        "git colony forks delete {} --force   # undo restores it",
         text::shell_word(label)
     ))
 }

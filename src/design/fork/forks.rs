@@ -16,6 +16,7 @@ use super::claims::Claims;
 use super::fork_problem::ForkProblem;
 use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
 use super::names::label_of;
+use super::old_history::{OldHistory, OwnCommits, Place};
 use super::shared_work::{Lineage, Reverted, SharedWork};
 use super::{fork_record, published_forks, swallowed};
 
@@ -59,6 +60,12 @@ pub struct Fork {
     /// The commit at which it was created, if that was recorded.
     #[serde(skip)]
     since: Option<Oid>,
+    /// The commit that is merged: its tip, or what that was rewritten to.
+    #[serde(skip)]
+    merged: Oid,
+    /// The newest commit of the old history below its own, if it is from before a rewrite.
+    #[serde(skip)]
+    old_base: Option<Oid>,
     /// Whether it is checked out here.
     pub is_current: bool,
     /// How it would merge into its target branch.
@@ -105,6 +112,15 @@ pub enum MergeOutcome {
     Conflicted,
     /// The histories have no common ancestor.
     Unrelated,
+    /// It is from before history was rewritten for git-lfs: a merge rewrites its commits first.
+    OldHistory,
+}
+
+impl MergeOutcome {
+    /// Returns `true` if something is to be merged that can be compared with the target branch.
+    pub fn is_comparable(self) -> bool {
+        matches!(self, MergeOutcome::FastForward | MergeOutcome::Merged | MergeOutcome::Conflicted)
+    }
 }
 
 /// Lists every fork, by the age of its record, and branches without one by name at the end.
@@ -167,7 +183,8 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let mut claims = Claims::default();
     // A base that has to be made is not stored.
     let scratch = repo.in_memory()?;
-    let mut comparing = Comparing { world: &session.world, repo: &scratch, claims: &mut claims };
+    let (world, old) = (&session.world, OldHistory::load(repo)?);
+    let mut comparing = Comparing { world, repo: &scratch, claims: &mut claims, old };
     for found in lines {
         let base = found.record.as_ref().and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?
@@ -244,6 +261,8 @@ fn describe(found: &FoundFork) -> Fork {
         reverted: None,
         lost_with: None,
         since: known.map(|record| record.base),
+        merged: found.tip,
+        old_base: None,
         is_current: false,
         into: None,
         problem: None,
@@ -255,6 +274,7 @@ struct Comparing<'a> {
     world: &'a World,
     repo: &'a Repo,
     claims: &'a mut Claims,
+    old: OldHistory,
 }
 
 impl Comparing<'_> {
@@ -265,12 +285,24 @@ impl Comparing<'_> {
         since: Option<Oid>,
         into: Option<(RefName, Oid)>,
     ) -> Result<Option<Pair>> {
-        let (repo, tip) = (self.repo, fork.head_sha);
+        let (repo, mut tip) = (self.repo, fork.head_sha);
         let last = repo.read_commit(tip)?.committer.moment();
         fork.last_commit_at = last.map(|moment| time::rfc3339(&moment));
         let Some((branch, target)) = into else {
             return Ok(None);
         };
+        match self.old.place(repo, target, tip)? {
+            Some(Place::Rewritten(new)) => tip = new,
+            Some(Place::OnOld(own)) => {
+                let base = own.bases.first().and_then(|base| self.old.rewritten(repo, *base));
+                fork.be_old(&own, &branch);
+                let behind = base.map(|base| repo.commits_between(target, &[base], MAX_COMMITS));
+                fork.behind = behind.transpose()?.unwrap_or_default().len();
+                return Ok(None);
+            }
+            None => {}
+        }
+        fork.merged = tip;
         let mut bases = repo.merge_bases(target, tip)?;
         fork.since = since;
         let line = fork.line();
@@ -330,6 +362,9 @@ pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
 
 /// Returns the changes of those commits together.
 pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
+    if let Some(base) = fork.old_base {
+        return repo.diff_trees(repo.tree_of(Some(base))?, repo.tree_of(Some(fork.head_sha))?);
+    }
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
     if let Some(target) = target.filter(|_| fork.reverted.is_some()) {
@@ -342,7 +377,7 @@ pub fn changes_ahead(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
         return Ok(Vec::new());
     };
-    let (old, new) = (repo.tree_of(Some(base))?, repo.tree_of(Some(fork.head_sha))?);
+    let (old, new) = (repo.tree_of(Some(base))?, repo.tree_of(Some(fork.merged))?);
     repo.diff_trees(old, new)
 }
 
@@ -374,7 +409,15 @@ impl Fork {
     /// Returns it as a branch that may share work with others.
     pub(in crate::design) fn line(&self) -> Lineage {
         let name = self.name.rsplit_once("fork/").map_or(self.name.as_str(), |(_, label)| label);
-        Lineage::named(self.head_sha, self.since, name)
+        Lineage::named(self.merged, self.since, name)
+    }
+
+    /// Describes it as from before a rewrite.
+    fn be_old(&mut self, own: &OwnCommits, into: &RefName) {
+        self.ahead = own.count;
+        self.old_base = own.bases.first().copied();
+        let outcome = MergeOutcome::OldHistory;
+        self.into = Some(Into { branch: into.short(), outcome, paths: Vec::new() });
     }
 
     fn settle(&mut self, preview: &Preview) {

@@ -15,7 +15,7 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::model::{RepoPath, Result};
 use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 
-use super::forks::{self, Fork, MergeOutcome};
+use super::forks::{self, Fork};
 
 /// The locked files that forks change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -56,7 +56,7 @@ pub fn of_changes(known: &KnownLocks, source: &str, changes: &[TreeChange]) -> V
 /// Lists the changes that a fork brings into its target branch.
 fn changes(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(into.outcome, MergeOutcome::UpToDate | MergeOutcome::Unrelated);
+        let is_open = into.outcome.is_comparable();
         is_open && fork.ahead > 0
     });
     let Some(into) = into else {

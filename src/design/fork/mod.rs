@@ -11,6 +11,7 @@ mod found_forks;
 mod given_base;
 pub mod locked_paths;
 pub mod names;
+pub mod old_history;
 pub mod published_forks;
 mod remote_forks;
 pub mod shared_work;

@@ -118,7 +118,7 @@ impl Train {
         };
         match computed.report.outcome {
             MergeOutcome::UpToDate => Ok(Coupling::UpToDate),
-            MergeOutcome::Conflicted | MergeOutcome::Unrelated => {
+            MergeOutcome::Conflicted | MergeOutcome::Unrelated | MergeOutcome::OldHistory => {
                 Ok(Coupling::Conflicts(computed.report.conflicts))
             }
             MergeOutcome::FastForward | MergeOutcome::Merged => {

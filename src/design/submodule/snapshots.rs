@@ -230,7 +230,7 @@ fn look_into(session: &Session, path: &RepoPath, allowances: &Allowances) -> Res
     let inside = &submodule.session;
     let scan = inside.repo.scan(&inside.world)?;
     if !allowances.untracked {
-        new_file_limit::require(inside, &scan)?;
+        new_file_limit::require(inside, &scan.untracked, &[])?;
     }
     let allowances = below(allowances, path);
     let kept = Kept::of(inside, scan, &allowances, Unstorable::NameUnreadable, &[])?;

@@ -288,7 +288,7 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
         ),
     )
     .hint(format!(
-        "git colony clones setup {} --dry-run   # shows the commands; the user approves them outside of this clone",
+        "git colony clones setup {} --dry-run   # shows what the user may approve",
         text::shell_word(&request.clone)
     )))
 }

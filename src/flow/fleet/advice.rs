@@ -111,7 +111,7 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
     let conflict = smallest_conflict(desk, &open);
     let ready = ready(desk, &open, order);
     let Some(first) = ready.first().and_then(|row| clean(desk, row)) else {
-        return conflict;
+        return from_old_history(desk, &open).or(conflict);
     };
     let (batch, meet) = batch(desk, &ready);
     let met = meet.into_iter().filter_map(|(row, paths)| {
@@ -172,6 +172,16 @@ fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r
     // Those who are done before those who may still be working.
     rows.sort_by_key(|row| row.done.is_none());
     rows
+}
+
+/// Returns the merge of a row from before a rewrite: only that shows how its rewritten commits merge.
+fn from_old_history(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
+    let is_old = |row: &&&Row| {
+        let outcome = row.into.as_ref().map(|into| into.outcome);
+        // The clone of an agent has the old history itself.
+        desk.agent.is_none() && outcome == Some(MergeOutcome::OldHistory)
+    };
+    open.iter().find(is_old).and_then(|row| clean(desk, row))
 }
 
 /// Returns the rows that merge cleanly one after the other, and those that would meet one of them, each with the paths.

@@ -8,6 +8,7 @@ use crate::design::default_branch;
 use crate::design::fork::claims::Claims;
 use crate::design::fork::forks;
 use crate::design::fork::names::{self, Named};
+use crate::design::fork::old_history::{self, Place};
 use crate::design::fork::shared_work::{Lineage, SharedWork};
 use crate::git::{Head, Oid, Repo};
 use crate::model::{Result, time};
@@ -135,6 +136,9 @@ fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
     let name = line.name;
     match line.tip.zip(into) {
         Some((tip, (_, target))) => {
+            if let Some(Place::OnOld(own)) = old_history::place(repo, target, tip)? {
+                return Ok(own.bases.first().copied());
+            }
             forks::base_with(repo, target, &Lineage::named(tip, None, &name))
         }
         None => Ok(None),
@@ -216,6 +220,11 @@ fn beyond(
     };
     let Some((_, target)) = into else {
         return repo.newest_beyond(tip, &[], limit);
+    };
+    let tip = match old_history::place(repo, *target, tip)? {
+        Some(Place::OnOld(own)) => return repo.newest_beyond(tip, &own.bases, limit),
+        Some(Place::Rewritten(new)) => new,
+        None => tip,
     };
     let branch = Lineage::named(tip, None, &line.name);
     let shared = SharedWork::here(&mut Claims::default(), repo, *target, &branch)?;

@@ -111,9 +111,8 @@ fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
         let time = milliseconds(seconds, "lock_duration_s");
         let refused = |why| Error::new(Code::InvalidValue, why).unchanged();
         time.map_err(|why| {
-            refused(why).hint(
-                "git colony pages request --lock 300 ID   # a number of seconds, at most a year",
-            )
+            refused(why)
+                .hint("git colony pages request --lock 300 ID   # in seconds, at most a year")
         })
     });
     let lock_time = lock_time.transpose()?;

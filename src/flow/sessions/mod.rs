@@ -175,7 +175,7 @@ fn not_named(active: usize) -> Error {
     let error = Error::new(Code::SessionNotFound, message);
     match active {
         0 => error.hint(format!(
-            "git colony session list --all   # or begin one: export {SESSION_VARIABLE}=\"$(git colony session new)\""
+            "export {SESSION_VARIABLE}=\"$(git colony session new)\"   # begins one"
         )),
         _ => error.hint("git colony session list   # then give the id of one of them"),
     }

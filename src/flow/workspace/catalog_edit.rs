@@ -295,6 +295,10 @@ impl Plan {
             }
             Error::new(Code::PathNotFound, format!("cannot add '{place}'")).caused_by(error)
         })?;
+        if !root.is_dir() {
+            let message = format!("cannot add '{}': it is not a directory", addition.place);
+            return Err(Error::new(Code::PathNotFound, message).unchanged());
+        }
         let found = Checkout::find(&session.world.standing_in(&root))?;
         if !found.has_git() || found.root != root {
             let message =

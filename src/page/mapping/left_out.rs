@@ -42,6 +42,8 @@ pub enum LeftOutReason {
     TimedOut,
     /// It is a binary file.
     Binary,
+    /// It is text in UTF-16, which git and pages take for a binary file.
+    Utf16,
     /// No installed program reads its format.
     ExtractorMissing,
 }
@@ -72,6 +74,7 @@ impl LeftOutReason {
             LeftOutReason::Scanned => "has images of pages and no text",
             LeftOutReason::TimedOut => "takes too long to read",
             LeftOutReason::Binary => "is binary",
+            LeftOutReason::Utf16 => "is text in UTF-16; pages are cut from UTF-8",
             LeftOutReason::ExtractorMissing => {
                 "cannot be read here: install pdftotext (apt-get install poppler-utils) or git-colony-extract"
             }

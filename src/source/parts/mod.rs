@@ -13,7 +13,7 @@ use crate::text::tokenizer::Tokenizer;
 use places::{Place, Score};
 
 /// Changes whenever the same text might be cut differently; part of the cache keys.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A longer line, in bytes, is cut like several lines.
 const LONG_LINE: usize = 1024;

@@ -27,7 +27,7 @@ use super::refs::{own_refs, ref_names};
 use crate::store::lock::wait::WaitLimit;
 
 pub use object_map::ObjectMap;
-pub use published_migrations::explain;
+pub use published_migrations::{explain, known_here};
 
 /// The format that this version reads and writes.
 pub const FORMAT: u32 = 1;

@@ -6,7 +6,7 @@ use crate::model::{Code, Error, Result};
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
-use super::{is_old, load};
+use super::{ObjectMap, is_old, known, load};
 
 /// Returns the migrations that checkouts of the user have published in the hub, for a clone of ours: for the
 /// clone, the checkout decides which history is valid.
@@ -35,6 +35,15 @@ fn published(repo: &Repo) -> Result<Vec<Oid>> {
         })
         .map(|found| found.id);
     Ok(told.collect())
+}
+
+/// Reads the migrations that this repository knows, and for a clone of ours those of its hub, as one map.
+pub fn known_here(repo: &Repo) -> Result<ObjectMap> {
+    let mut map = known(repo)?;
+    for commit in published_by_desks(repo)? {
+        map.extend(load(repo, commit)?);
+    }
+    Ok(map)
 }
 
 /// Rewrites a refusal where the branch checked out in a clone of ours is from before a migration in its hub:

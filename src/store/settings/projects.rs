@@ -187,7 +187,7 @@ pub fn name_problem(name: &str) -> Option<String> {
     let is_name = starts_well && name.len() <= MAX_NAME_BYTES && name.chars().all(is_part);
     (!is_name).then(|| {
         format!(
-            "'{}' is not a name: expected up to {MAX_NAME_BYTES} letters, digits, '-', '_' and '.', a letter or digit first",
+            "'{}' is not a name: expected up to {MAX_NAME_BYTES} letters, digits, '-', '_', '.', no sign first",
             name.escape_debug()
         )
     })

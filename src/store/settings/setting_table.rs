@@ -80,7 +80,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Number,
         set_by: SetBy::Repository,
         default: "2000",
-        help: "a checkpoint with more new files than this is refused",
+        help: "a checkpoint or commit with more new files than this is refused",
     },
     Setting {
         key: "colony.keepDays",

@@ -59,16 +59,39 @@ fn many_new_files_are_committed_only_on_request() {
         &["checkpoint", "-m", "x", "-n"],
         &["checkpoint", "-m", "x", "--off-branch"],
         &["checkpoint", "--auto"],
+        &["commit", "-m", "x", "--all"],
+        &["commit", "-m", "x", "--all", "-n"],
+        &["commit", "-m", "x", "home"],
+        &["decide", "-m", "x", "home"],
     ] {
         assert_eq!(sandbox.error(args), "too-many-new-files", "{args:?}");
         assert_eq!(sandbox.visible_state(), before);
+    }
+    let named = ["commit", "-m", "x", "-n", "home/0", "home/1", "home/2", "home/3"];
+    assert_eq!(sandbox.json(&named)["files_changed"], 4, "each is named");
+    for command in ["commit", "decide"] {
+        let args = [command, "-m", "x", "-n", "home", "--all-untracked"];
+        assert_eq!(sandbox.json(&args)["changed"], true);
     }
     sandbox.json(&["checkpoint", "-m", "x", "--all-untracked"]);
     sandbox.write("one", "x\n");
     sandbox.json(&["checkpoint", "-m", "y"]);
     sandbox.git(&["config", "status.showUntrackedFiles", "no"]);
     sandbox.write("two", "x\n");
-    assert_eq!(sandbox.error(&["checkpoint", "-m", "z"]), "too-many-new-files");
+    for args in [
+        &["checkpoint", "-m", "z"][..],
+        &["commit", "-m", "z", "--all"],
+        &["commit", "-m", "z", "."],
+    ] {
+        assert_eq!(sandbox.error(args), "too-many-new-files", "{args:?}");
+    }
+    sandbox.write("folder/three", "x\n");
+    assert_eq!(
+        sandbox.json(&["commit", "-m", "z", "-n", "folder"])["files_changed"],
+        1,
+        "it is named"
+    );
+    sandbox.remove("folder");
     sandbox.json(&["checkpoint", "-m", "z", "--all-untracked"]);
     assert_eq!(sandbox.git(&["ls-files", "one", "two"]), "one\ntwo");
 }

@@ -152,6 +152,20 @@ fn hubs_go_when_their_last_clone_has_gone_and_hold_no_work() {
     assert_eq!(clone.worktree(), sandbox.worktree());
 }
 
+#[test]
+fn gc_deletes_a_hub_that_a_killed_command_had_begun() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["agents", "new", "ada"]);
+    let hubs = sandbox.outside().join("home/.local/share/git-colony/hubs");
+    // That of a repository with another origin: no command of this one makes it.
+    let begun = hubs.join("0123456789abcdef.new");
+    fs::create_dir_all(begun.join("objects/pack")).unwrap();
+    sandbox.json(&["clones", "gc", "-n"]);
+    assert!(begun.exists());
+    sandbox.json(&["clones", "gc"]);
+    assert!(!begun.exists());
+}
+
 fn is_hub(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "git")
 }

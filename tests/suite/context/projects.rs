@@ -237,8 +237,8 @@ fn a_project_that_cannot_be_changed_is_refused() {
         (["remove", "none"].as_slice(), "has no project 'none'"),
         (&["add", "x", "../y"], "not a path below the root"),
         (&["add", "-x", "y"], "unexpected argument"),
-        (&["add", "x/y", "src"], "is not a name"),
-        (&["add", "x", "src", "--type", "dir"], "is not a type"),
+        (&["add", "x/y", "src"], "expected up to 64 letters"),
+        (&["add", "x", "src", "--type", "dir"], "expected one of git-checkout"),
     ] {
         let told = refused(&sandbox, &[&["projects"], args].concat());
         assert!(told.contains(problem), "{told}");

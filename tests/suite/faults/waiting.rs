@@ -11,7 +11,7 @@ use git_colony::testing::World;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agents::new_and_merge::{agent, hub};
-use crate::support::{HANG_TIMEOUT, Sandbox, View};
+use crate::support::{HANG_TIMEOUT, Sandbox, View, end_of};
 
 /// What holds a database as a command of ours does while it writes.
 const HOLD_DATABASE: &str = "
@@ -178,4 +178,46 @@ fn a_stopped_holder_is_not_waited_for_without_end() {
     holder.signal(Signal::CONT);
     drop(holder);
     assert_eq!(sandbox.json(&["map"])["ok"], true);
+}
+
+/// Puts a view that never ends in the place of each table of a database.
+fn make_endless(path: &Path) {
+    let database = rusqlite::Connection::open(path).unwrap();
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let mut tables = database.prepare(names).unwrap();
+    let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    for table in tables.map(Result::unwrap).collect::<Vec<_>>() {
+        let columns =
+            format!("SELECT group_concat('x AS ' || name) FROM pragma_table_info('{table}')");
+        let columns: String = database.query_row(&columns, [], |row| row.get(0)).unwrap();
+        let numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)";
+        let endless =
+            format!("DROP TABLE {table}; CREATE VIEW {table} AS {numbers} SELECT {columns} FROM n");
+        database.execute_batch(&endless).unwrap();
+    }
+}
+
+#[test]
+fn views_that_never_end_keep_no_command_from_its_end() {
+    for (_, path, _) in &HELD[..4] {
+        let (sandbox, _) = library();
+        make_endless(&sandbox.path(&format!(".git/{path}")));
+        for args in [
+            &["doctor"][..],
+            &["pages"],
+            &["pages", "resident"],
+            &["watches"],
+            &["events"],
+            &["search", "words"],
+            &["fleet"],
+            &["checkpoint", "-m", "kept"],
+            &["map"],
+        ] {
+            let mut program = sandbox.program();
+            let mut child = program.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let status = end_of(child.as_mut().unwrap());
+            assert!(status.code().is_some(), "{path} {args:?} {status}");
+        }
+        assert_eq!(sandbox.json(&["map"])["ok"], true, "{path}");
+    }
 }

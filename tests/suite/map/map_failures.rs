@@ -309,3 +309,27 @@ fn a_missing_reader_of_pdf_is_named_with_its_package() {
         }
     }
 }
+
+#[test]
+fn text_in_utf16_is_named_where_it_is_left_out() {
+    let sandbox = Sandbox::new();
+    let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    sandbox.write("dir/marked.txt", units("\u{feff}one\r\n"));
+    sandbox.write("plain.txt", units("two\n"));
+    sandbox.write("binary", b"a\0b\0\x01\0");
+    commit(&sandbox);
+    let (dry, mapped) = (sandbox.json(&["map", "-n"]), sandbox.json(&["map"]));
+    for answer in [&dry, &mapped, &sandbox.json(&["map"])] {
+        assert_eq!(left_out(answer), ["plain.txt", "dir/marked.txt"]);
+        assert_eq!(answer["results"][0]["left_out"][0]["reason"], "utf16");
+    }
+    let told = sandbox.colony(&["map"]);
+    assert!(
+        told.contains("left out: plain.txt is text in UTF-16; pages are cut from UTF-8"),
+        "{told}"
+    );
+    // A row that takes binary files has a record of each.
+    write_map(&sandbox, "  - {name: all, type: git_repo, binary_policy: include}\n");
+    commit(&sandbox);
+    assert!(left_out(&sandbox.json(&["map"])).is_empty());
+}

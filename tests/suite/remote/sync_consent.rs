@@ -53,7 +53,7 @@ fn nothing_is_published_before_a_person_consents() {
         let waiting = json!({
             "refs": 3, "forks": 1, "checkpoints": 1, "records": 0, "deletions": 0,
             "urls": [two.remote],
-            "command": "git colony sync 'origin' --push   # allows pushing there until its URL changes",
+            "command": "git colony sync 'origin' --push   # allows pushing until its URL changes",
         });
         assert_eq!(did["waiting"], waiting, "{did:#}");
         for name in ["refs/heads/fork/x", "refs/colony/forks/x"] {
@@ -69,7 +69,7 @@ fn nothing_is_published_before_a_person_consents() {
     let wanted = format!(
         "nothing new on 'origin'; 3 refs not published, without consent\n  at {0}\n  \
          not published: 1 fork and 1 checkpoint, to {0}\n    \
-         hint: git colony sync 'origin' --push   # allows pushing there until its URL changes\n",
+         hint: git colony sync 'origin' --push   # allows pushing until its URL changes\n",
         two.remote
     );
     assert_eq!(said, wanted);

@@ -142,6 +142,42 @@ fn a_deleted_label_says_how_it_comes_back() {
 }
 
 #[test]
+fn a_label_comes_back_also_where_redo_cannot_bring_it() {
+    let gone: [&[&str]; 2] = [&["undo"], &["checkpoints", "delete", "good"]];
+    for (place, gone) in
+        [&[][..], &["--off-branch"]].into_iter().flat_map(|place| gone.map(|gone| (place, gone)))
+    {
+        let sandbox = with_good(place);
+        let good = sandbox.worktree();
+        sandbox.colony(gone);
+        sandbox.git(&["reset", "-q", "--hard"]);
+        sandbox.git(&["clean", "-fdq"]);
+        sandbox.write("later.txt", "later\n");
+        sandbox.colony(&["checkpoint", "-m", "later"]);
+        // The tag object may be gone; its operation has a copy.
+        sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
+        sandbox.git(&["gc", "-q", "--prune=now"]);
+        let linked = sandbox.outside().join("linked");
+        sandbox.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
+        let elsewhere = sandbox.at(linked).json(&["restore", "good"]);
+        assert_eq!(elsewhere["message"], "checkpoint 'good' was deleted by another worktree");
+        let refused = sandbox.json(&["restore", "good"]);
+        assert_eq!(refused["code"], "checkpoint-not-found");
+        assert_eq!(refused["hint"], elsewhere["hint"]);
+        let hint = refused["hint"].as_str().unwrap();
+        let command = hint.split("   #").next().unwrap().replace('\'', "");
+        let words: Vec<&str> = command.split(' ').skip(2).collect();
+        sandbox.colony(&words);
+        if place.is_empty() {
+            sandbox.colony(&["restore", "good", "--mode", "files"]);
+        }
+        sandbox.remove("later.txt");
+        assert_eq!(sandbox.worktree(), good, "{hint}");
+        sandbox.check_invariants();
+    }
+}
+
+#[test]
 fn a_dry_run_of_undo_always_answers() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.json(&["undo", "-n"])["refused"]["code"], "nothing-to-undo");

@@ -7,7 +7,7 @@ pub(crate) mod fixture;
 pub(crate) mod git_server;
 pub(crate) mod lfs_server;
 mod moments;
-mod refusals;
+pub(crate) mod refusals;
 mod state;
 pub(crate) mod terminal_text;
 mod view;

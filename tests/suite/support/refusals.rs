@@ -81,7 +81,7 @@ fn is_allowed(code: &str, answer: &Value) -> bool {
 }
 
 /// Returns a text where every name in quotes, path and id has at most the columns of a name.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let (mut short, mut rest) = (String::new(), text);
     while let Some((before, quoted)) = rest.split_once('\'') {
         // An apostrophe, or the quote that ends a name.
@@ -99,7 +99,8 @@ fn shortened(text: &str) -> String {
     }
     short.push_str(rest);
     let words = short.split(' ').map(|word| {
-        let is_name = word.starts_with('/') || word.contains("/2026") || is_id(word);
+        let is_long = word.len() > 4 * NAME;
+        let is_name = word.starts_with('/') || word.contains("/2026") || is_id(word) || is_long;
         let columns = if is_name { NAME } else { usize::MAX };
         word.chars().take(columns).collect::<String>()
     });

@@ -230,7 +230,7 @@ fn outside_a_repository_the_answer_is_a_refusal() {
     };
     // A URL makes no repository, and a token of one is not shown again.
     let said = told(&["init", "--url", "https://ada:s3cret@host.example/r.git"]);
-    assert!(said.contains("'--url' notes where a repository is"), "{said}");
+    assert!(said.contains("'--url' makes none"), "{said}");
     let wanted =
         "hint: git clone 'https://host.example/r.git'   # then run 'git colony init' in it";
     assert!(said.contains(wanted), "{said}");

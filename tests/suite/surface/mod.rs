@@ -13,6 +13,7 @@ mod manual;
 mod newcomer;
 mod newcomer_hints;
 mod readme;
+mod refusal_lines;
 pub(crate) mod schema;
 mod signals;
 mod status_line;

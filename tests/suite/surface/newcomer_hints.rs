@@ -153,11 +153,11 @@ fn a_value_that_is_refused_is_answered_by_those_expected() {
     for (typed, wanted) in [
         (
             &["restore", "x", "--mode", "nosuch"][..],
-            "invalid value 'nosuch' for '--mode <MODE>': expected 'replace', 'files' or 'fork'",
+            "'--mode nosuch': expected 'replace', 'files' or 'fork'",
         ),
         (
             &["status", "--color", "x"],
-            "invalid value 'x' for '--color <WHEN>': expected 'auto', 'always' or 'never'",
+            "invalid value 'x' for '--color': expected 'auto', 'always' or 'never'",
         ),
         (&["log", "-n", "x"], "invalid value 'x' for '--limit <N>': expected a whole number"),
         (

@@ -42,6 +42,9 @@ fn a_git_that_fails_is_an_error_with_its_message() {
         assert!(answer["detail"]["stderr"].as_str().unwrap().contains(message), "{answer}");
         assert_eq!(answer["detail"]["exit_code"], 128);
     }
+    sandbox.write("untracked", "new\n");
+    let answer = sandbox.json(&["git", "blame", "untracked"]);
+    assert_eq!(answer["code"], "path-not-found", "{answer}");
     assert_eq!(sandbox.json(&["git", "diff", "--", "--output=pwned"])["text"], "");
     assert_eq!(sandbox.json(&["git", "diff", ":(top)*"])["text"], "", "a path is no pathspec");
     assert!(!sandbox.path("pwned").exists());

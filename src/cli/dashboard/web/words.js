@@ -8,6 +8,7 @@ export const OUTCOMES = { // fleet MergeOutcome
   merged: ['good', '✓', 'clean into', ''],
   conflicted: ['bad', '✕', 'conflict', ''],
   unrelated: ['bad', '✕', 'no common history with', ''],
+  old_history: ['busy', '!', 'older than the rewrite of', ''],
 };
 
 /** Why a merge cannot be made as it is. */
@@ -17,6 +18,7 @@ export const BLOCKED = { // merge MergeOutcome
   merged: null,
   conflicted: 'Settle each conflict above, or open them in a working tree by the command.',
   unrelated: 'The histories have no common ancestor.',
+  old_history: 'It is older than the rewrite for git-lfs: a merge rewrites its commits first.',
 };
 
 /** What an agent does, as its hooks report it: tone, and sign. */

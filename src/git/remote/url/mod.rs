@@ -309,12 +309,9 @@ fn redact_login(text: &str) -> Option<String> {
 
 fn refusal(text: &str, why: &str) -> Error {
     let short: String = redact_refused(text).chars().take(200).collect();
-    Error::new(
-        Code::UrlRefused,
-        format!("cannot use '{short}' as the URL of a repository: {why}"),
-    )
-    .detail("url", short)
-    .hint("git help fetch   # the section 'GIT URLS' shows all forms; https, ssh and local paths are accepted")
+    Error::new(Code::UrlRefused, format!("cannot use '{short}' as the URL of a repository: {why}"))
+        .detail("url", short)
+        .hint("git help fetch   # 'GIT URLS' in it shows all forms")
 }
 
 /// Resolves `.` and `..` in a path that does not exist.

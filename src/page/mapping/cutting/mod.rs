@@ -183,7 +183,7 @@ impl Files<'_> {
 
     fn records(&self, file: &ListedFile, content: &Content) -> Cut {
         match content {
-            Content::Binary(size) if self.takes_binary => {
+            Content::Binary(size) | Content::Utf16(size) if self.takes_binary => {
                 let record = self.binary(file, *size);
                 if record.tokens as usize > self.page_tokens {
                     return Cut::LeftOut(LeftOutReason::PathTooLong);
@@ -191,6 +191,7 @@ impl Files<'_> {
                 Cut::Records(vec![record])
             }
             Content::Binary(_) => Cut::Nothing,
+            Content::Utf16(_) => Cut::LeftOut(LeftOutReason::Utf16),
             Content::Text(encoding, stretches) => {
                 let mut seen = BTreeMap::new();
                 let record = |stretch: &Stretch| {

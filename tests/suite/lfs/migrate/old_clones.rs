@@ -128,6 +128,57 @@ fn an_agent_with_work_stops_it_and_is_merged_after_it() {
 }
 
 #[test]
+fn the_desk_says_which_agents_are_older_than_a_rewrite() {
+    let sandbox = grown();
+    for name in ["ada", "bob"] {
+        let agent = agent(&sandbox, name);
+        agent.write(&format!("{name}.txt"), "work\n");
+        agent.colony(&["commit", "-m", "work", "--all"]);
+    }
+    agent(&sandbox, "cleo");
+    sandbox.colony(&["lfs", "migrate", "--leave-agents"]);
+    let before = sandbox.visible_state();
+    let desk = sandbox.json(&["fleet"]);
+    let row = |name: &str| {
+        let rows = desk["agents"].as_array().unwrap().iter();
+        rows.clone().find(|row| row["agent"] == name).unwrap().clone()
+    };
+    for name in ["ada", "bob"] {
+        let row = row(name);
+        assert_eq!(row["into"]["outcome"], "old_history", "{row:#}");
+        // The commits of the old history are not its work.
+        let work = (&row["commits"], &row["files"], &row["insertions"], &row["deletions"]);
+        assert_eq!(work, (&1.into(), &1.into(), &1.into(), &0.into()));
+    }
+    assert_eq!(row("cleo")["work"], "idle");
+    assert_eq!(desk["next"]["command"], "git colony merge ada");
+    insta::assert_snapshot!(sandbox.colony(&["fleet"]), @r"
+    main: nothing uncommitted, 3 agents
+      AGENT  WORK        NEWEST       SEEN  INTO main
+      ada    1c +1 -0    work         6m    old history
+      bob    1c +1 -0    work         4m    old history
+      cleo               nothing yet  3m
+    older than the rewrite for git-lfs: ada bob   # a merge rewrites their commits first
+    next: git colony merge ada
+    ");
+    let shown = sandbox.json(&["agents", "show", "ada"]);
+    assert_eq!(shown["commits"].as_array().unwrap().len(), 1, "{shown:#}");
+    assert_eq!(shown["files"][0]["path"], "ada.txt");
+    assert_eq!(sandbox.json(&["log", "ada"])["commits"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.json(&["diff", "ada"])["entries"][0]["path"], "ada.txt");
+    assert_eq!(sandbox.visible_state(), before, "a look writes nothing");
+    paste(&sandbox, &sandbox.root, "git colony merge ada");
+    let desk = sandbox.json(&["fleet"]);
+    let ada = desk["agents"].as_array().unwrap()[0].clone();
+    assert_eq!((&ada["agent"], &ada["work"]), (&"ada".into(), &"merged".into()), "{ada:#}");
+    assert_eq!(desk["next"]["command"], "git colony merge bob");
+    for _ in 0..2 {
+        sandbox.colony(&["undo"]);
+    }
+    assert_eq!(sandbox.json(&["fleet"])["next"]["clean"], serde_json::json!(["ada", "bob"]));
+}
+
+#[test]
 fn a_clone_of_an_agent_cannot_migrate() {
     let (sandbox, bare) = grown_with_origin();
     let ada = agent(&sandbox, "ada");
