@@ -165,16 +165,7 @@ pub fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
     let Some((agent, reason)) = acting_agent::of_session(session) else {
         return Ok(());
     };
-    Err(Error::new(
-        Code::ApprovalRefused,
-        format!(
-            "agent '{agent}' cannot consent to publishing, only its user can, and this counts as \
-            the agent, because {}",
-            reason.to_text()
-        ),
-    )
-    .detail("agent", agent)
-    .hint(&leave.command))
+    Err(acting_agent::refused(&agent, &reason, "allow publishing").hint(&leave.command))
 }
 
 fn key_of(remote: &Remote<'_>) -> String {

@@ -350,7 +350,7 @@ codes! {
     ScopeInvalid = "scope-invalid",
     /// The agent has no allowed paths to check against.
     ScopeMissing = "scope-missing",
-    /// An agent cannot approve commands; only the user can.
+    /// Only a person may do this, and it counts as an agent: 'because' in the detail says why.
     ApprovalRefused = "approval-refused",
     /// The commands that test merged work come from the repository, and the user has not approved their text.
     ApprovalNeeded = "approval-needed",

@@ -161,9 +161,10 @@ impl OthersRules {
         let Some((agent, reason)) = acting_agent::of_session(session).filter(|_| is_meant) else {
             return error;
         };
-        let why = reason.to_text();
-        error.detail("acting", json!({ "agent": agent, "because": why })).hint(format!(
-            "--force is for a person, and this counts as agent '{agent}', because {why}"
+        let because = reason.to_text();
+        error.detail("acting", json!({ "agent": agent, "because": because })).hint(format!(
+            "--force is for people, not '{agent}': {}",
+            reason.to_short_text()
         ))
     }
 }

@@ -84,11 +84,9 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
 /// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.
 pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<MarkReport> {
     if let Some((acting, why)) = acting_agent::of_session(session) {
-        let (name, why) = (shell_word(agent), why.to_text());
-        let message = format!("only a person holds work back, not agent '{acting}': {why}");
-        return Err(Error::new(Code::ApprovalRefused, message)
+        let name = shell_word(agent);
+        return Err(acting_agent::refused(&acting, &why, "hold work back")
             .unchanged()
-            .detail("agent", acting)
             .hint(format!("git colony agents hold {name}   # run by the user, in the checkout")));
     }
     let named = names::find(&session.repo, agent)

@@ -70,11 +70,8 @@ pub fn run(
     mut tell: impl FnMut(RanReport) -> Result<()>,
 ) -> Result<()> {
     if let Some((agent, why)) = acting_agent::of_session(session) {
-        let why = why.to_text();
-        let message = format!("only a person runs commands in clones, not agent '{agent}': {why}");
-        return Err(Error::new(Code::ApprovalRefused, message)
+        return Err(acting_agent::refused(&agent, &why, "run in clones")
             .unchanged()
-            .detail("agent", agent)
             .hint("git colony agents   # lists them"));
     }
     let line = line_of(&request.command);

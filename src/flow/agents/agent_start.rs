@@ -79,11 +79,8 @@ pub fn refuse_agent(session: &Session) -> Result<()> {
     match acting_agent::of_session(session) {
         None => Ok(()),
         Some((agent, why)) => {
-            let why = why.to_text();
-            let message = format!("only a person starts programs, not agent '{agent}': {why}");
-            Err(Error::new(Code::ApprovalRefused, message)
+            Err(acting_agent::refused(&agent, &why, "start programs")
                 .unchanged()
-                .detail("agent", agent)
                 .hint("git colony agents new NAME   # without a program"))
         }
     }

@@ -279,16 +279,8 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
     let Some((agent, reason)) = named.or_else(from) else {
         return Ok(());
     };
-    Err(Error::new(
-        Code::ApprovalRefused,
-        format!(
-            "agent '{agent}' cannot approve commands, only its user can, and this counts as the \
-            agent, because {}",
-            reason.to_text()
-        ),
-    )
-    .hint(format!(
-        "git colony clones setup {} --dry-run   # shows what the user may approve",
+    Err(acting_agent::refused(&agent, &reason, "approve commands").hint(format!(
+        "git colony clones setup {} --dry-run   # for the user",
         text::shell_word(&request.clone)
     )))
 }

@@ -69,11 +69,8 @@ fn approve(
         return Ok(());
     }
     if let Some((agent, why)) = acting_agent::of_session(session) {
-        let why = why.to_text();
-        let message = format!("only a person approves tests, not agent '{agent}': {why}");
-        return Err(Error::new(Code::ApprovalRefused, message)
+        return Err(acting_agent::refused(&agent, &why, "approve tests")
             .unchanged()
-            .detail("agent", agent)
             .hint("git colony land -n   # shows the commands; a person approves them"));
     }
     for id in &request.approve {

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::git::plain_file;
-use crate::model::World;
+use crate::model::{Code, Error, World};
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::membership::{self, Membership, Role};
 use crate::store::{Session, key, lease};
@@ -50,6 +50,17 @@ pub enum AgentReason {
 }
 
 impl AgentReason {
+    /// Returns the reason in at most 26 columns, for a line of a refusal.
+    pub fn to_short_text(&self) -> &'static str {
+        match self {
+            AgentReason::Named => "named by option or setting",
+            AgentReason::Place(_) => "this runs in its clone",
+            AgentReason::Process { .. } => "a parent runs in its clone",
+            AgentReason::Detached { .. } => "a process is in its clone",
+            AgentReason::Session(_) => "its session runs this",
+        }
+    }
+
     /// Returns the reason as text, to follow "because".
     pub fn to_text(&self) -> String {
         match self {
@@ -68,6 +79,15 @@ impl AgentReason {
             }
         }
     }
+}
+
+/// Returns the refusal of an act that only a person may do, as in 'agent X may not start programs': short for people, with
+/// the whole reason for programs.
+pub fn refused(agent: &str, reason: &AgentReason, act: &str) -> Error {
+    let message = format!("agent '{agent}' may not {act}: {}", reason.to_short_text());
+    Error::new(Code::ApprovalRefused, message)
+        .detail("agent", agent)
+        .detail("because", reason.to_text())
 }
 
 /// Returns the agents in whose clones this was started or runs, with the reasons.

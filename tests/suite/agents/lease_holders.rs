@@ -257,22 +257,22 @@ fn commands_for_people_are_refused_to_the_session_of_an_agent() {
     assert_eq!(said["code"], "approval-refused");
     let said = person.colony(&clone.join(".git"), &format!("{there} {approve}"));
     assert_eq!(said["code"], "approval-refused");
-    let said = said["message"].as_str().unwrap();
-    assert!(said.contains(&format!("because '{}", clone.display())), "{said}");
+    let reason = said["detail"]["because"].as_str().unwrap();
+    assert!(reason.starts_with(&format!("'{}", clone.display())), "{said:#}");
     // From nowhere near it, by the session that the clone belongs to.
     assert_eq!(harness.work(&clone, "outside of its scope\n")["ok"], true);
     let said = harness.colony(&here, &approve);
     assert_eq!(said["code"], "approval-refused", "{said:#}");
-    let reason = "because COLONY_SESSION is 's-1', and that session works in its clone";
-    let words = said["message"].as_str().unwrap();
-    assert!(words.contains(reason), "{words}");
+    let reason = "COLONY_SESSION is 's-1', and that session works in its clone";
+    assert_eq!(said["detail"]["because"], reason);
+    let message = "agent 'ada' may not approve commands: its session runs this";
+    assert!(said["message"].as_str().unwrap().starts_with(message), "{said:#}");
     for args in ["merge ada --force", "cherry-pick ada --force"] {
         let said = harness.colony(&here, args);
         assert_eq!(said["code"], "scope-violation", "{said:#}");
         let hint = said["hint"].as_str().unwrap();
-        let wanted = format!("--force is for a person, and this counts as agent 'ada', {reason}");
-        assert_eq!(hint, wanted, "{args}");
-        assert_eq!(said["detail"]["acting"]["agent"], "ada");
+        assert_eq!(hint, "--force is for people, not 'ada': its session runs this", "{args}");
+        assert_eq!(said["detail"]["acting"], json!({ "agent": "ada", "because": reason }));
         // Without it, it is not advised either.
         let said = harness.colony(&here, args.trim_end_matches(" --force"));
         assert!(!said["hint"].as_str().unwrap().contains("--force"), "{said:#}");

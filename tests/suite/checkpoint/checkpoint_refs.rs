@@ -224,7 +224,7 @@ fn a_server_that_wants_no_such_refs_is_heard_with_a_way_on() {
     let row = crate::remote::sync_refs::row(&did, &name);
     assert_eq!(row["result"], "refused_by_server", "{did:#}");
     let hint = row["hint"].as_str().unwrap();
-    assert!(hint.contains("git config colony.checkpoint.gitTags true"), "{hint}");
+    assert!(hint.contains("git config 'colony.sync.origin.asBranches' true"), "{hint}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn work_that_is_held_back_is_not_suggested() {
     for args in [["agents", "hold", "--release", "ada"].as_slice(), &["agents", "hold", "cleo"]] {
         let refused = ada.run(args);
         assert_eq!(refused.code, 128, "{}", refused.stderr);
-        assert!(refused.stderr.contains("only a person"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("may not hold work back"), "{}", refused.stderr);
     }
     let refused = ada.run(&["blackboard", "delete", "colony.agents", "held:ada"]);
     assert_eq!(refused.code, 128, "{}", refused.stderr);

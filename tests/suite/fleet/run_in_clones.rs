@@ -59,5 +59,5 @@ fn a_busy_clone_is_left_out_and_an_agent_runs_nothing() {
     assert_eq!((&answers[0]["ran"], &answers[1]["ran"]), (&json!(true), &json!(true)));
     let refused = bob.run(&["agents", "run", "ada", "--", "true"]);
     assert_eq!(refused.code, 128, "{}", refused.stdout);
-    assert!(refused.stderr.contains("only a person"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("may not run in clones"), "{}", refused.stderr);
 }

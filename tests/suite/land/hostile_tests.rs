@@ -41,7 +41,7 @@ fn tests_of_the_repository_wait_for_approval_of_their_text() {
     // Agents cannot approve.
     let bob = agent(&desk, "bob");
     let by_agent = bob.run(&[&["-C", desk.root.to_str().unwrap()], approve.as_slice()].concat());
-    assert!(by_agent.stderr.contains("only a person approves tests"), "{}", by_agent.stderr);
+    assert!(by_agent.stderr.contains("may not approve tests"), "{}", by_agent.stderr);
     let wrong = desk.run(&["land", "--approve", "0123"]);
     assert_eq!(wrong.code, 128, "{}", wrong.stderr);
     let landed = desk.json(&approve);

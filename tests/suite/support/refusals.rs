@@ -71,13 +71,11 @@ pub(super) fn check(command: &str, words: &[OsString], answer: &Value) {
 fn is_allowed(code: &str, answer: &Value) -> bool {
     // The usage is printed in lines of its own.
     let is_usage = code == "usage";
-    // Who counts as an agent, and why, is no short story.
-    let tells_why = code == "approval-refused" || !answer["detail"]["acting"].is_null();
     // The problem of a setting, with its place.
     let hint = answer["hint"].as_str().unwrap_or_default();
     let is_unreadable = code == "branch-protected" && answer["detail"]["pattern"].is_null();
     let is_setting = is_unreadable || hint.contains("--show-origin");
-    is_usage || tells_why || is_setting || WORDS_OF_OTHERS.contains(&code)
+    is_usage || is_setting || WORDS_OF_OTHERS.contains(&code)
 }
 
 /// Returns a text where every name in quotes, path and id has at most the columns of a name.

@@ -186,10 +186,6 @@ fn wrong_about(view: &View, words: &[String]) -> Option<Vec<String>> {
     let mut answers = serde_json::Deserializer::from_str(&json.stdout).into_iter::<Value>();
     let answer = answers.next().and_then(Result::ok).unwrap_or_default();
     let code = answer["code"].as_str().unwrap_or_default();
-    // Who counts as an agent, and why, is no short story.
-    if code == "approval-refused" {
-        return Some(Vec::new());
-    }
     let mut wrong = Vec::new();
     if json.code != run.code || ["", "repository-broken"].contains(&code) {
         wrong.push(format!("{} and {} in JSON: {}", run.code, json.code, json.stdout));
