@@ -193,7 +193,12 @@ impl SyncAnswer {
         let line = |(side, counts): (&str, Vec<String>)| {
             (!counts.is_empty()).then(|| format!("  {side} {}", text::list(&counts)))
         };
-        [("came in: ", came), ("went out:", went)].into_iter().filter_map(line).collect()
+        let sides = if report.dry_run {
+            [("would come in:", came), ("would go out: ", went)]
+        } else {
+            [("came in: ", came), ("went out:", went)]
+        };
+        sides.into_iter().filter_map(line).collect()
     }
 
     /// Returns a line for each ref that is shown, with its reason and its hint.

@@ -162,10 +162,9 @@ impl OthersRules {
             return error;
         };
         let because = reason.to_text();
-        error.detail("acting", json!({ "agent": agent, "because": because })).hint(format!(
-            "--force is for people, not '{agent}': {}",
-            reason.to_short_text()
-        ))
+        error
+            .detail("acting", json!({ "agent": agent, "because": because }))
+            .hint(format!("--force is for people, not '{agent}': {}", reason.to_short_text()))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::clones::found::FoundClone;
 use crate::git::process::shell_command::{self, Ending};
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Result, World};
 use crate::store::Session;
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lease::{self, acting_agent};

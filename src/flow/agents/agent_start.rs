@@ -78,11 +78,9 @@ pub fn with_options(line: &str) -> String {
 pub fn refuse_agent(session: &Session) -> Result<()> {
     match acting_agent::of_session(session) {
         None => Ok(()),
-        Some((agent, why)) => {
-            Err(acting_agent::refused(&agent, &why, "start programs")
-                .unchanged()
-                .hint("git colony agents new NAME   # without a program"))
-        }
+        Some((agent, why)) => Err(acting_agent::refused(&agent, &why, "start programs")
+            .unchanged()
+            .hint("git colony agents new NAME   # without a program")),
     }
 }
 

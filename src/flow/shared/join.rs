@@ -8,14 +8,14 @@
 //! everything of both sides is kept.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::rules::Sides;
 use crate::git::object::NewCommit;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::Result;
 use crate::store::refs::record_history::{Histories, Values, values_in};
-use crate::store::refs::shared_record::{Age, Keys};
+use crate::store::refs::shared_record::{Age, Joint, Keys};
 use crate::store::refs::{ref_names, shared_record, superseded};
 
 use super::scopes;
@@ -65,7 +65,8 @@ impl<'a> RecordJoin<'a> {
         } else {
             Pasts::unknown((ours, theirs))
         };
-        let tree = Join { repo, name, pasts: &pasts }.tree(&before, &here, &there)?;
+        let tree = Join { repo, name, pasts: &pasts, known: RefCell::default() }
+            .tree(&before, &here, &there)?;
         if let Some(side) = pasts.find_whole(repo, tree)? {
             return Ok(Some(side));
         }
@@ -81,7 +82,8 @@ impl<'a> RecordJoin<'a> {
             },
             message: format!("merge {}", kind_of(name)),
         };
-        shared_record::write_with(repo, name, commit, &pasts.unlinked(repo, tree)?).map(Some)
+        let joint = Joint { removed: pasts.unlinked(repo, tree)?, commits: pasts.commits };
+        shared_record::write_joint(repo, name, commit, &joint).map(Some)
     }
 }
 
@@ -89,6 +91,8 @@ impl<'a> RecordJoin<'a> {
 struct Pasts {
     ours: Past,
     theirs: Past,
+    /// The number of commits of the longer history.
+    commits: usize,
 }
 
 /// What one side knows.
@@ -106,7 +110,7 @@ impl Pasts {
     /// Two versions whose common history shows all.
     fn unknown((ours, theirs): (Oid, Oid)) -> Pasts {
         let past = |commit| Past { commit, era: 0, gone: Values::default(), seen: None };
-        Pasts { ours: past(ours), theirs: past(theirs) }
+        Pasts { ours: past(ours), theirs: past(theirs), commits: 0 }
     }
 
     fn read(
@@ -125,7 +129,11 @@ impl Pasts {
             let gone = seen.without(&now);
             Ok(Past { commit, era, gone, seen: (!is_one).then_some(seen) })
         };
-        Ok(Pasts { ours: past(ours, &here, &there)?, theirs: past(theirs, &there, &here)? })
+        Ok(Pasts {
+            ours: past(ours, &here, &there)?,
+            theirs: past(theirs, &there, &here)?,
+            commits: here.len().max(there.len()),
+        })
     }
 
     /// Returns the side to which nothing that the other did is new, so that the joint values are its own.
@@ -211,6 +219,8 @@ struct Join<'a> {
     repo: &'a Repo,
     name: &'a RefName,
     pasts: &'a Pasts,
+    /// The joint directories, by depth and sides: a forged tree may name one a thousand times.
+    known: RefCell<BTreeMap<(usize, Vec<Option<Oid>>), Option<TreeEntry>>>,
 }
 
 /// The entries of a directory that is being joined.
@@ -279,6 +289,12 @@ impl Join<'_> {
         }
         let is_folder = |entry: &Option<TreeEntry>| entry.is_none_or(|it| it.is_directory());
         if depth > 0 && is_folder(&ours) && is_folder(&theirs) {
+            let folders = bases.iter().map(|base| base.filter(TreeEntry::is_directory));
+            let sides = [ours, theirs].into_iter().chain(folders);
+            let place = (depth, sides.map(|side| side.map(|entry| entry.id)).collect());
+            if let Some(known) = self.known.borrow().get(&place) {
+                return Ok(*known);
+            }
             let entries = |entry: TreeEntry| -> Result<Keys> {
                 Ok(self.repo.entries_of(entry.id)?.into_iter().collect())
             };
@@ -287,7 +303,9 @@ impl Join<'_> {
             let folders = bases.iter().map(|base| base.filter(TreeEntry::is_directory));
             let bases = folders.map(below).collect::<Result<Vec<_>>>()?;
             let tree = self.folder(&bases, &below(ours)?, &below(theirs)?, depth - 1)?;
-            return Ok(tree.write(self.repo)?.map(TreeEntry::directory));
+            let joint = tree.write(self.repo)?.map(TreeEntry::directory);
+            self.known.borrow_mut().insert(place, joint);
+            return Ok(joint);
         }
         let sides = self.sides(bases, (ours, theirs));
         let left = |entry: Option<TreeEntry>, other: &Past| {

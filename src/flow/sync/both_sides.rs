@@ -10,11 +10,12 @@ use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
 use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
-use crate::git::remote::{Fetch, Remote};
+use crate::git::refs::FoundRef;
+use crate::git::remote::{Fetch, Listed, Remote};
 use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
-use crate::model::Result;
+use crate::model::{Code, Result};
 use crate::store::refs::{own_refs, shared_record};
 use crate::store::{Session, migration};
 
@@ -48,7 +49,7 @@ impl Look {
         let repo = &session.repo;
         let asking = format!("list the refs of '{}'", remote.name());
         let progress = &session.world.progress;
-        let offered = progress.during(&asking, || remote.list(|_| true))?;
+        let Listed { refs: offered, symbolic } = progress.during(&asking, || remote.list_all())?;
         let mut ours = BTreeMap::new();
         for prefix in travelers::prefixes() {
             let found = repo
@@ -81,7 +82,9 @@ impl Look {
         }
         let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
         let branches = offered.iter().filter(|(name, _)| is_branch(name));
-        let outboxes = offered.iter().filter(|(name, _)| outbox::parse(name).is_some());
+        // Deleting a symbolic one would delete another ref.
+        let is_outbox = |name: &RefName| outbox::parse(name).is_some() && !symbolic.contains(name);
+        let outboxes = offered.iter().filter(|(name, _)| is_outbox(name));
         Ok(Look {
             remote: remote.name().to_owned(),
             ours,
@@ -119,33 +122,39 @@ impl Look {
         };
         let names: Vec<RefName> =
             self.theirs.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect();
-        // Others delete outboxes at any time: those are fetched which there are.
-        let has_new = self.outboxes.values().any(|id| repo.object_size(*id).is_none());
+        // Others delete outboxes at any time: those are fetched which there are. An object that is here need not be whole:
+        // only what a ref of ours has is.
+        let is_whole = |(name, id): (&RefName, &Oid)| {
+            let record = outbox::parse(name).and_then(|(_, record)| self.ours.get(&record));
+            let in_record = |tip: &Oid| repo.has_more(*id, *tip).is_ok_and(|more| !more);
+            known.contains(id) || (repo.object_size(*id).is_some() && record.is_some_and(in_record))
+        };
+        let has_new = !self.outboxes.iter().all(is_whole);
         let below = has_new.then_some(outbox::OUTBOXES);
         let with_branches = way != Way::Push && remote.has_news(&self.offered)?;
         if names.is_empty() && below.is_none() && !with_branches {
             return Ok(());
         }
+        let mut listed = BTreeMap::new();
         if has_new {
             apply::forget_incoming(session, remote)?;
-            self.outboxes.clear();
+            listed = std::mem::take(&mut self.outboxes);
         }
         let into = super::incoming(remote);
         let wanted = Fetch { names: &names, below, with_branches, into: &into };
-        let fetch = || {
-            let fetch = || remote.fetch(&wanted);
-            // The branches are refs that the user moves as well.
-            if with_branches {
-                own_refs::talk(session, fetch)
-            } else {
-                own_refs::fetch(session, fetch)
+        let fetched = match fetch(session, remote, &wanted) {
+            Err(error) if has_new && error.code() != Code::RefMoved => {
+                // One that cannot be fetched must not stop all else.
+                let fetched = fetch(session, remote, &Fetch { below: None, ..wanted })?;
+                let problem = error.message();
+                (session.world.narrate)(&format!("warning: outboxes are left out: {problem}"));
+                fetched
             }
+            fetched => fetched?,
         };
-        let fetching = format!("fetch from '{}'", remote.name());
-        let progress = &session.world.progress;
-        for found in progress.during(&fetching, fetch)? {
+        for found in fetched {
             self.published.extend(session.repo.peel_to_commit(found.id));
-            if outbox::parse(&found.name).is_some() {
+            if listed.contains_key(&found.name) {
                 self.outboxes.insert(found.name, found.id);
             } else if travelers::kind_of(&found.name).is_some() {
                 self.theirs.insert(found.name, found.id);
@@ -202,6 +211,20 @@ impl Look {
             theirs: self.theirs.get(name).copied(),
         }
     }
+}
+
+/// Fetches with one command, if it can.
+fn fetch(session: &Session, remote: &Remote<'_>, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
+    let fetch = || {
+        // The branches are refs that the user moves as well.
+        if wanted.with_branches {
+            own_refs::talk(session, || remote.fetch(wanted))
+        } else {
+            own_refs::fetch(session, || remote.fetch(wanted))
+        }
+    };
+    let fetching = format!("fetch from '{}'", remote.name());
+    session.world.progress.during(&fetching, fetch)
 }
 
 /// Returns the commits that remotes had at the last contact: their branches, and the recorded refs

@@ -11,12 +11,12 @@ use crate::clones::sync::outbox::Writer;
 use crate::clones::sync::rules::Sides;
 use crate::flow::shared::join::RecordJoin;
 use crate::git::{Oid, RefChange, RefName, Repo, plain_file};
-use crate::model::Result;
+use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 
 /// The maximum number of outboxes of one record that are joined at once.
-pub(super) const MAX_JOINED: usize = 1_000;
+const MAX_JOINED: usize = 200;
 
 /// A record on a remote and here.
 pub struct RecordSides<'a> {
@@ -59,15 +59,16 @@ impl RecordSides<'_> {
         for (writer, posted) in self.outboxes.iter().take(MAX_JOINED) {
             let mut is_own = self.writer == Some(writer);
             if is_own {
-                is_own = match ours {
-                    Some(ours) => pair(ours, *posted, None)? == Some(ours),
-                    None => false,
-                };
+                let with_ours = ours.map(|ours| pair(ours, *posted, None));
+                is_own =
+                    ours.is_some_and(|ours| matches!(with_ours, Some(Ok(Some(it))) if it == ours));
                 fold.is_copied = !is_own;
             }
-            let Some(joined) = others.map_or(Ok(Some(*posted)), |it| pair(it, *posted, None))?
-            else {
-                return Ok(None);
+            let joined = match others.map_or(Ok(Some(*posted)), |it| pair(it, *posted, None)) {
+                Ok(Some(joined)) => joined,
+                // One that is too large for us must not stop the others.
+                Err(error) if error.code() != Code::ValueTooLarge => return Err(error),
+                _ => continue,
             };
             if theirs == Some(joined) {
                 fold.folded.push(writer.clone());
@@ -110,18 +111,18 @@ pub(super) fn writer(session: &Session) -> Option<Writer> {
     Writer::parse(std::str::from_utf8(&name).ok()?.trim())
 }
 
-/// Returns the move of the outbox of this repository for a record. One without a name as a writer gets one.
+/// Returns the move of the outbox of this repository for a record. One without a name as a writer gets one; `None` where
+/// that cannot be written: then the record is raced for.
 pub(super) fn post(
     session: &Session,
     record: &RefName,
     outboxes: &BTreeMap<Writer, Oid>,
     writer: Option<Writer>,
     posted: Oid,
-) -> Result<RefChange> {
-    let writer = writer.map_or_else(|| new_writer(session), Ok)?;
+) -> Option<RefChange> {
+    let writer = writer.or_else(|| new_writer(session).ok())?;
     let old = outboxes.get(&writer).copied();
-    let name = writer.outbox(record).unwrap_or_else(|| record.clone());
-    Ok(RefChange { name, old, new: Some(posted) })
+    Some(RefChange { name: writer.outbox(record)?, old, new: Some(posted) })
 }
 
 /// Gives this repository a new name as a writer.

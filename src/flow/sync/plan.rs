@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::clones::sync::outbox::Writer;
 use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
@@ -9,7 +10,7 @@ use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::flow::shared::standing;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
-use crate::model::{RepoPath, Result, time};
+use crate::model::{Code, RepoPath, Result, time};
 use crate::store::Session;
 use crate::store::refs::ref_names;
 
@@ -176,9 +177,18 @@ fn keyed_step(
     let theirs = sides.theirs.iter().chain(outboxes.values());
     if theirs.copied().any(|id| repo.object_size(id).is_none()) {
         // A dry run has fetched nothing.
-        return Ok(guessed_step(name, &sides, way));
+        return Ok(match session.is_dry() {
+            true => guessed_step(name, &sides, way),
+            false => {
+                Some(Step::stuck(name, &sides, "its version there was not fetched".to_owned()))
+            }
+        });
     }
-    let writer = outboxes::writer(session);
+    // A name that the remote has for something else is not free.
+    let is_free = |writer: &Writer| {
+        writer.outbox(name).is_some_and(|outbox| !look.invalid.contains_key(&outbox))
+    };
+    let writer = outboxes::writer(session).filter(is_free);
     let record = RecordSides {
         name,
         sides: look.sides(name),
@@ -186,8 +196,13 @@ fn keyed_step(
         writer: writer.as_ref(),
         is_contended: wish.is_contended,
     };
-    let Some(fold) = record.fold(repo)? else {
-        return Ok(step(name, &sides, SyncVerdict::Conflict, way));
+    let fold = match record.fold(repo) {
+        Ok(Some(fold)) => fold,
+        Ok(None) => return Ok(step(name, &sides, SyncVerdict::Conflict, way)),
+        Err(error) if error.code() == Code::ValueTooLarge => {
+            return Ok(Some(Step::stuck(name, &sides, error.message())));
+        }
+        Err(error) => return Err(error),
     };
     let mut step = match (fold.joint, sides.ours, sides.theirs) {
         (joint, ours, theirs) if joint == theirs && joint == ours => {
@@ -203,7 +218,7 @@ fn keyed_step(
         if let Some(post) = post {
             // A copy of this repository uses the same name: the next post has a new one.
             let writer = writer.filter(|_| !fold.is_copied);
-            step.post = Some(outboxes::post(session, name, &outboxes, writer, post)?);
+            step.post = outboxes::post(session, name, &outboxes, writer, post);
         }
         step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
     }
@@ -324,6 +339,13 @@ impl Step {
             note: None,
             waits: false,
         }
+    }
+
+    /// A step that moves nothing, because the two versions cannot be compared.
+    fn stuck(name: &RefName, sides: &Sides<Oid>, reason: String) -> Step {
+        let mut step = Step::still(name, sides, SyncResult::Conflict);
+        step.row.reason = Some(reason);
+        step
     }
 
     /// Leaves the remote unchanged without consent.

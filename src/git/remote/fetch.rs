@@ -133,12 +133,24 @@ impl Remote<'_> {
 
     /// Fetches with one command; returns the targets of the refs by name and below the prefix.
     pub fn fetch(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
-        let has_more = !wanted.names.is_empty() || wanted.below.is_some();
-        if wanted.with_branches && has_more && self.placement.left_out().is_some() {
-            // What the branches leave out, the same command cannot fetch.
-            self.fetch(&Fetch { names: &[], below: None, ..*wanted })?;
-            return self.fetch(&Fetch { with_branches: false, ..*wanted });
+        let is_mixed = wanted.with_branches && (!wanted.names.is_empty() || wanted.below.is_some());
+        if !is_mixed {
+            return self.fetch_at_once(wanted);
         }
+        // What the branches leave out, the same command cannot fetch.
+        let leaves_out = |spec: &String| spec.starts_with('^');
+        let mut specs = self.refspecs().into_iter().chain(self.placement.left_out());
+        if !specs.any(|spec| leaves_out(&spec))
+            && let Ok(fetched) = self.fetch_at_once(wanted)
+        {
+            return Ok(fetched);
+        }
+        // One after the other, so that a failure has its own reason.
+        self.fetch_at_once(&Fetch { names: &[], below: None, ..*wanted })?;
+        self.fetch_at_once(&Fetch { with_branches: false, ..*wanted })
+    }
+
+    fn fetch_at_once(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
         let lines = self.lines(wanted);
         if lines.is_empty() {
             return Ok(Vec::new());

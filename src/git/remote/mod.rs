@@ -14,7 +14,7 @@ mod push;
 pub mod submodules;
 pub mod url;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 use crate::model::{Code, Error, Result, World};
@@ -32,6 +32,15 @@ pub use push::{PushPermit, PushResult, Pushed};
 
 /// The maximum size of a list of refs: some 600,000 of them.
 const MAX_LISTED_BYTES: u64 = 64 << 20;
+
+/// The refs of a remote.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Their objects.
+    pub refs: BTreeMap<RefName, Oid>,
+    /// Those that are symbolic there, as far as the server tells: deleting one would delete the ref that it leads to.
+    pub symbolic: BTreeSet<RefName>,
+}
 
 /// A remote in git's configuration.
 pub struct Remote<'a> {
@@ -115,18 +124,35 @@ impl<'a> Remote<'a> {
 
     /// Lists its refs that git and `wanted` accept, by name. One process, one connection.
     pub fn list(&self, wanted: impl Fn(&RefName) -> bool) -> Result<BTreeMap<RefName, Oid>> {
+        let mut refs = self.list_all()?.refs;
+        refs.retain(|name, _| wanted(name));
+        Ok(refs)
+    }
+
+    /// Lists its refs that git accepts, and names the symbolic ones. One process, one connection.
+    pub fn list_all(&self) -> Result<Listed> {
         let mut network = self.network(Direction::Fetch)?;
         let git = network.git();
         git.limit_output(MAX_LISTED_BYTES);
-        git.args(["ls-remote", "--refs", "--", &self.name]);
+        git.args(["ls-remote", "--refs", "--symref", "--", &self.name]);
         let printed = network.run_checked(&format!("list the refs of '{}'", self.name))?;
-        let read = |line: &[u8]| {
-            let tab = line.iter().position(|&byte| byte == b'\t')?;
-            let id = Oid::parse(std::str::from_utf8(line.get(..tab)?).ok()?)?;
-            let name = self.placement.here(&RefName::new(line.get(tab + 1..)?))?;
-            (name.is_valid() && wanted(&name)).then_some((name, id))
-        };
-        Ok(printed.split(|&byte| byte == b'\n').filter_map(read).collect())
+        let mut listed = Listed::default();
+        for line in printed.split(|&byte| byte == b'\n') {
+            let Some(tab) = line.iter().position(|&byte| byte == b'\t') else {
+                continue;
+            };
+            let (object, name) = line.split_at(tab);
+            let name = self.placement.here(&RefName::new(name.get(1..).unwrap_or_default()));
+            let Some(name) = name.filter(RefName::is_valid) else {
+                continue;
+            };
+            if object.starts_with(b"ref: ") {
+                listed.symbolic.insert(name);
+            } else if let Some(id) = std::str::from_utf8(object).ok().and_then(Oid::parse) {
+                listed.refs.insert(name, id);
+            }
+        }
+        Ok(listed)
     }
 
     pub(super) fn network(&self, direction: Direction) -> Result<Network> {

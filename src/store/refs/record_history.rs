@@ -21,8 +21,11 @@ const MAX_LISTED: usize = 50_000;
 /// The maximum size of a list, in bytes.
 const MAX_BYTES: u64 = 2 << 20;
 
-/// The maximum number of commits of a history that are read.
+/// The maximum number of commits that are read of histories to be joined. Those of ours are cut off long before.
 const MAX_WALKED: usize = 50_000;
+
+/// The maximum number of keys that are read of all versions in a history.
+const MAX_READ: usize = 5_000_000;
 
 /// The number of hex digits of a blob in a list.
 const DIGITS: usize = 16;
@@ -108,8 +111,19 @@ impl<'r> Histories<'r> {
         Histories { repo, commits: BTreeMap::new() }
     }
 
-    /// Lists the commits of a history, the newest first. A commit that is not here ends it.
+    /// Lists the commits of a history, the newest first. A commit that is not here ends it. Refuses more than 50,000,
+    /// with `value-too-large`.
     pub fn commits(&mut self, tip: Oid) -> Result<Vec<Oid>> {
+        let found = self.first_commits(tip, MAX_WALKED + 1)?;
+        if found.len() <= MAX_WALKED {
+            return Ok(found);
+        }
+        let message = format!("a version of it has more than {MAX_WALKED} commits");
+        Err(Error::new(Code::ValueTooLarge, message))
+    }
+
+    /// Lists the newest commits of a history, so many at most.
+    pub fn first_commits(&mut self, tip: Oid, most: usize) -> Result<Vec<Oid>> {
         let mut found = Vec::new();
         let mut known = BTreeSet::from([tip]);
         let mut open = VecDeque::from([tip]);
@@ -119,9 +133,8 @@ impl<'r> Histories<'r> {
             };
             found.push(commit);
             open.extend(node.parents.iter().filter(|parent| known.insert(**parent)));
-            if found.len() > MAX_WALKED {
-                let message = format!("a blackboard has more than {MAX_WALKED} commits");
-                return Err(Error::new(Code::RepositoryBroken, message));
+            if found.len() == most {
+                break;
             }
         }
         Ok(found)
@@ -167,10 +180,15 @@ impl<'r> Histories<'r> {
     /// Returns all values that some commits have or list.
     pub fn seen(&mut self, commits: &[Oid]) -> Result<Values> {
         let mut values = self.listed(commits)?;
-        let mut keys = BTreeSet::new();
+        let (mut keys, mut trees, mut read) = (BTreeSet::new(), BTreeSet::new(), 0);
         for commit in commits.iter().rev() {
-            if let Some(tree) = self.node(*commit)?.map(|node| node.tree) {
-                add_values(self.repo, tree, &mut keys, &mut values)?;
+            let tree = self.node(*commit)?.map(|node| node.tree);
+            if let Some(tree) = tree.filter(|tree| trees.insert(*tree)) {
+                read += add_values(self.repo, tree, &mut keys, &mut values)?;
+            }
+            if read > MAX_READ {
+                let message = format!("its versions have more than {MAX_READ} keys in all");
+                return Err(Error::new(Code::ValueTooLarge, message));
             }
         }
         Ok(values)
@@ -184,15 +202,22 @@ pub fn values_in(repo: &Repo, tree: Oid) -> Result<Values> {
     Ok(values)
 }
 
-/// Adds the values of all keys in a tree; `keys` are the directories that were read before.
-fn add_values(repo: &Repo, tree: Oid, keys: &mut BTreeSet<Oid>, values: &mut Values) -> Result<()> {
-    for (_, key) in repo.entries_of(tree)? {
+/// Adds the values of all keys in a tree; `keys` are the directories that were read before. Returns the number of
+/// entries.
+fn add_values(
+    repo: &Repo,
+    tree: Oid,
+    keys: &mut BTreeSet<Oid>,
+    values: &mut Values,
+) -> Result<usize> {
+    let entries = repo.entries_of(tree)?;
+    for (_, key) in &entries {
         if key.is_directory() && keys.insert(key.id) {
             let files = repo.entries_of(key.id)?.into_iter();
             files.for_each(|(_, file)| values.add(digits(file.id)));
         }
     }
-    Ok(())
+    Ok(entries.len())
 }
 
 /// Adds the values of the list in a tree. One that is too large to be ours, or no text, lists nothing.

@@ -17,6 +17,9 @@ use super::ref_names;
 /// The number of commits at which the history of a blackboard starts from scratch.
 pub const MAX_COMMITS: u64 = 1_000;
 
+/// The number of commits in all at which a joint version starts from scratch.
+const MAX_JOINED: usize = 4_000;
+
 /// The trailer with the number of commits.
 const COMMITS: &str = "Commits: ";
 
@@ -75,15 +78,25 @@ pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
 /// Writes a new version of a record as an unreferenced commit. That of a blackboard counts the commits of its
 /// history; once these are too many it has no parent, and lists what they have seen.
 pub fn write(repo: &Repo, name: &RefName, commit: NewCommit<'_>) -> Result<Oid> {
-    write_with(repo, name, commit, &Values::default())
+    write_joint(repo, name, commit, &Joint::default())
 }
 
-/// Writes a new version that also lists values as deleted.
-pub fn write_with(
+/// What is known of a joint version beyond its parents.
+#[derive(Clone, Debug, Default)]
+pub struct Joint {
+    /// The values that it lists as deleted.
+    pub removed: Values,
+    /// The number of commits of the longer history: those of many writers are side by side, and their own count is that
+    /// of the longest way.
+    pub commits: usize,
+}
+
+/// Writes a joint version as an unreferenced commit.
+pub fn write_joint(
     repo: &Repo,
     name: &RefName,
     mut commit: NewCommit<'_>,
-    removed: &Values,
+    joint: &Joint,
 ) -> Result<Oid> {
     if !is_blackboard(name) {
         return repo.write_commit(commit);
@@ -92,12 +105,12 @@ pub fn write_with(
     for parent in &commit.parents {
         age = age.max(Age::of(repo, *parent)?);
     }
-    let mut removed = removed.clone();
-    if age.commits >= MAX_COMMITS {
+    let mut removed = joint.removed.clone();
+    if age.commits >= MAX_COMMITS || joint.commits >= MAX_JOINED {
         let mut histories = Histories::new(repo);
         let mut seen = Values::default();
         for parent in &commit.parents {
-            let commits = histories.commits(*parent)?;
+            let commits = histories.first_commits(*parent, usize::MAX)?;
             seen.extend(&histories.seen(&commits)?);
         }
         seen.extend(&removed);
