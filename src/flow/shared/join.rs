@@ -220,8 +220,11 @@ struct Join<'a> {
     name: &'a RefName,
     pasts: &'a Pasts,
     /// The joint directories, by depth and sides: a forged tree may name one a thousand times.
-    known: RefCell<BTreeMap<(usize, Vec<Option<Oid>>), Option<TreeEntry>>>,
+    known: RefCell<BTreeMap<FolderPlace, Option<TreeEntry>>>,
 }
+
+/// The depth of a directory, and its trees: here, there, and in the versions that both were made from.
+type FolderPlace = (usize, Vec<Option<Oid>>);
 
 /// The entries of a directory that is being joined.
 #[derive(Default)]
@@ -252,7 +255,7 @@ impl Join<'_> {
                 bases.iter().map(|base| base.get(name).copied()).collect();
             let sides = (here.get(name).copied(), there.get(name).copied());
             let entry = if self.name.as_bytes() == ref_names::SCOPES.as_bytes() {
-                scopes::join_one(self.repo, &self.sides(&bases, sides))?
+                scopes::join_one(self.repo, &Join::sides(&bases, sides))?
             } else {
                 self.entry(&bases, sides, depth, &mut joined.replaced)?
             };
@@ -263,7 +266,6 @@ impl Join<'_> {
 
     /// Returns both sides of one name, and the entry that one of them has left as it was.
     fn sides(
-        &self,
         bases: &[Option<TreeEntry>],
         (ours, theirs): (Option<TreeEntry>, Option<TreeEntry>),
     ) -> Sides<TreeEntry> {
@@ -307,7 +309,7 @@ impl Join<'_> {
             self.known.borrow_mut().insert(place, joint);
             return Ok(joint);
         }
-        let sides = self.sides(bases, (ours, theirs));
+        let sides = Join::sides(bases, (ours, theirs));
         let left = |entry: Option<TreeEntry>, other: &Past| {
             entry.filter(|it| sides.base != Some(*it) && !other.gone.has(it.id))
         };

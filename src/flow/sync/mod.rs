@@ -232,7 +232,9 @@ impl<'a> Plan<'a> {
         look.fetch(session, remote, self.wish.way)?;
         let now = branches(session, remote.name())?;
         let moved = changed(std::mem::replace(before, now.clone()), now);
-        moved.iter().for_each(|branch| announce_changed(session, branch));
+        for branch in &moved {
+            announce_changed(session, branch);
+        }
         report.branch_changed.extend(moved);
         look.inspect(&session.repo);
         let steps = plan::steps(session, &look, self.wish)?;

@@ -107,7 +107,7 @@ impl RecordSides<'_> {
 
 /// Reads the name of this repository as a writer; `None` if it has posted nothing yet.
 pub(super) fn writer(session: &Session) -> Option<Writer> {
-    let name = plain_file::read(&path(session)).ok()?;
+    let name = plain_file::read(path(session)).ok()?;
     Writer::parse(std::str::from_utf8(&name).ok()?.trim())
 }
 

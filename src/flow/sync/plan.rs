@@ -177,12 +177,10 @@ fn keyed_step(
     let theirs = sides.theirs.iter().chain(outboxes.values());
     if theirs.copied().any(|id| repo.object_size(id).is_none()) {
         // A dry run has fetched nothing.
-        return Ok(match session.is_dry() {
-            true => guessed_step(name, &sides, way),
-            false => {
-                Some(Step::stuck(name, &sides, "its version there was not fetched".to_owned()))
-            }
-        });
+        if session.is_dry() {
+            return Ok(guessed_step(name, &sides, way));
+        }
+        return Ok(Some(Step::stuck(name, &sides, "its version there was not fetched".to_owned())));
     }
     // A name that the remote has for something else is not free.
     let is_free = |writer: &Writer| {

@@ -163,7 +163,7 @@ impl Moved {
             texts.extend((number > 0).then(|| count(number, noun)));
         }
         if let Some(last) = texts.last_mut().filter(|_| self.queued > 0) {
-            last.push_str(&format!(" ({} to be joined by the next sync)", self.queued));
+            *last = format!("{last} ({} to be joined by the next sync)", self.queued);
         }
         texts
     }

@@ -206,7 +206,7 @@ impl Remote<'_> {
         if let Some(prefix) = below {
             let folder = format!("{into}{BELOW}");
             let found = self.repo.refs_below(&folder)?.into_iter();
-            fetched.extend(found.filter_map(|FoundRef { name, id, .. }| {
+            fetched.extend(found.filter_map(|FoundRef { name, id }| {
                 let rest = name.as_bytes().strip_prefix(folder.as_bytes())?;
                 Some(FoundRef { name: RefName::new([prefix.as_bytes(), rest].concat()), id })
             }));

@@ -77,8 +77,8 @@ impl Values {
     pub(super) fn write(&self, repo: &Repo) -> Result<(RepoPath, TreeEntry, String)> {
         let newest = self.order.len().saturating_sub(MAX_LISTED);
         let listed = self.order.get(newest..).unwrap_or_default();
-        let lines: String = listed.iter().map(|value| format!("{value:016x}\n")).collect();
-        let entry = TreeEntry::file(repo.write_blob(lines.as_bytes())?);
+        let lines: Vec<String> = listed.iter().map(|value| format!("{value:016x}\n")).collect();
+        let entry = TreeEntry::file(repo.write_blob(lines.concat().as_bytes())?);
         Ok((RepoPath::from(LIST), entry, format!("{REMOVED}{}\n", listed.len())))
     }
 }
@@ -122,7 +122,7 @@ impl<'r> Histories<'r> {
         Err(Error::new(Code::ValueTooLarge, message))
     }
 
-    /// Lists the newest commits of a history, so many at most.
+    /// Lists the newest commits of a history, at most this number of them.
     pub fn first_commits(&mut self, tip: Oid, most: usize) -> Result<Vec<Oid>> {
         let mut found = Vec::new();
         let mut known = BTreeSet::from([tip]);

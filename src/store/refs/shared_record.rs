@@ -81,7 +81,7 @@ pub fn write(repo: &Repo, name: &RefName, commit: NewCommit<'_>) -> Result<Oid> 
     write_joint(repo, name, commit, &Joint::default())
 }
 
-/// What is known of a joint version beyond its parents.
+/// A joint version, beyond its parents.
 #[derive(Clone, Debug, Default)]
 pub struct Joint {
     /// The values that it lists as deleted.
@@ -120,7 +120,7 @@ pub fn write_joint(
     }
     let mut trailers = format!("{COMMITS}{}\n", age.commits + 1);
     if age.era > 0 {
-        trailers.push_str(&format!("{ERA}{}\n", age.era));
+        trailers = format!("{trailers}{ERA}{}\n", age.era);
     }
     if !removed.is_empty() {
         let (path, entry, trailer) = removed.write(repo)?;

@@ -42,8 +42,8 @@ fn chain(view: &View, tree: &str, count: usize) -> String {
     for number in 0..count {
         let message = format!("put\n\nCommits: {}\n", number.min(900));
         lines.push_str("commit refs/heads/chain\ncommitter A <a@example.com> 1767312000 +0000\n");
-        lines.push_str(&format!("data {}\n{message}", message.len()));
-        lines.push_str(&format!("M 040000 {tree} \"\"\n\n"));
+        let content = format!("M 040000 {tree} \"\"\n\n");
+        lines.extend([format!("data {}\n", message.len()), message, content]);
     }
     let mut import = view.process("git");
     let import = import.args(["fast-import", "--quiet", "--force"]).current_dir(view.path(""));

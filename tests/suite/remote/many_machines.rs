@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -89,7 +90,7 @@ impl Colony {
                     ["blackboard", "put", "plan", "shared", &label, "--if-version", &version];
                 succeed(machine, &settle);
             }
-            if (number + round) % 5 == 0 {
+            if (number + round).is_multiple_of(5) {
                 let mut child =
                     machine.program().arg("sync").stdout(Stdio::null()).spawn().unwrap();
                 std::thread::sleep(Duration::from_millis(50 * (round as u64 + 1)));
@@ -132,10 +133,10 @@ fn succeed(machine: &View, args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {said}");
 }
 
-fn percentile(seconds: &mut [f64], share: f64) -> f64 {
+/// The value at a percentile.
+fn percentile(seconds: &mut [f64], percent: usize) -> f64 {
     seconds.sort_by(f64::total_cmp);
-    let last = seconds.len().saturating_sub(1);
-    seconds[(last as f64 * share) as usize]
+    seconds[seconds.len().saturating_sub(1) * percent / 100]
 }
 
 #[test]
@@ -150,12 +151,14 @@ fn machines_that_write_at_once_lose_nothing_and_agree() {
     });
     let mut seconds: Vec<f64> = done.iter().flat_map(|done| done.seconds.clone()).collect();
     let queued: usize = done.iter().map(|done| done.queued).sum();
-    println!(
+    let told = writeln!(
+        std::io::stderr(),
         "{count} machines: median {:.2} s, p95 {:.2} s, {queued} queued of {}",
-        percentile(&mut seconds, 0.5),
-        percentile(&mut seconds, 0.95),
+        percentile(&mut seconds, 50),
+        percentile(&mut seconds, 95),
         seconds.len(),
     );
+    told.unwrap();
     // The last machine is lost: only what the server has of it is left.
     let lost = count - 1;
     fs::remove_dir_all(&colony.machines[lost].root).unwrap();

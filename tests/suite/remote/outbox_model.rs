@@ -64,7 +64,7 @@ enum Push {
     Lost,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Act {
     Put(usize, usize, bool),
     Delete(usize, usize),
@@ -270,7 +270,7 @@ impl Colony {
     fn run(&mut self, act: Act) {
         match act {
             Act::Put(at, key, text) => {
-                self.change(at, KEYS[key], Some(if text { "x" } else { "y" }))
+                self.change(at, KEYS[key], Some(if text { "x" } else { "y" }));
             }
             Act::Delete(at, key) => self.change(at, KEYS[key], None),
             Act::Read(at) => self.machines[at].read = Some(self.server.clone()),
@@ -328,7 +328,9 @@ proptest! {
     fn writers_without_order_lose_nothing_and_agree(acts in prop::collection::vec(act(), 1..60)) {
         let sandbox = Sandbox::new();
         let mut colony = Colony::new(&sandbox);
-        acts.into_iter().for_each(|act| colony.run(act));
+        for act in acts {
+            colony.run(act);
+        }
         colony.settle();
     }
 }
