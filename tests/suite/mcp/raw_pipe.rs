@@ -78,6 +78,22 @@ fn a_request_with_an_id_of_another_kind_is_refused_at_once() {
 }
 
 #[test]
+fn a_ping_is_answered_at_any_time() {
+    let sandbox = Sandbox::new();
+    let mut server = Server::start_silent(&sandbox, &[]);
+    let client = "{\"name\":\"test\",\"version\":\"1\"}";
+    for id in [1, 3] {
+        server.send(format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{{}},\"clientInfo\":{client}}}}}\n"
+        ));
+        assert_eq!(server.read()["id"], id);
+        server.send(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}}\n", id + 1));
+        let answer = server.read();
+        assert_eq!((&answer["id"], &answer["result"]), (&json!(id + 1), &json!({})), "{answer:#}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_request_is_answered_by_its_id() {
     let sandbox = Sandbox::new();
     let mut server = Server::start_texts(&sandbox, &[]);
