@@ -118,7 +118,7 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
         let is_posted = step.post.as_ref().map(|post| pushed.remove(&post.name));
         let (result, reason) = match pushed.remove(&change.name) {
             None | Some(Pushed::Done) => continue,
-            Some(Pushed::Moved) if is_posted == Some(Some(Pushed::Done)) => {
+            Some(Pushed::Moved) if step.is_posted || is_posted == Some(Some(Pushed::Done)) => {
                 // The next sync of anybody joins it with the rest.
                 step.note = None;
                 step.row.result = SyncResult::Queued;

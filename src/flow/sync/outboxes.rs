@@ -39,6 +39,8 @@ pub struct Fold {
     pub joint: Option<Oid>,
     /// The version to post to the outbox of this repository.
     pub post: Option<Oid>,
+    /// Whether all that is here is on the remote already, in outboxes: then somebody else may join them as well.
+    pub is_posted: bool,
     /// The outboxes whose version the remote's record has.
     pub folded: Vec<Writer>,
     /// Whether another repository writes under the name of this one.
@@ -96,6 +98,7 @@ impl RecordSides<'_> {
             }
             (one, other) => one.or(other),
         };
+        fold.is_posted = fold.joint == others && others != theirs;
         if is_busy && fold.joint != others {
             fold.post = ours;
             // A push moves a ref once.

@@ -28,6 +28,8 @@ pub(super) struct Step {
     pub(super) there: Option<RefChange>,
     /// The move of the outbox of this repository.
     pub(super) post: Option<RefChange>,
+    /// Whether all that would move there is in outboxes there already: then a lost race loses nothing.
+    pub(super) is_posted: bool,
     /// The outboxes that are deleted, because the record on the remote has what they have.
     pub(super) folded: Vec<RefChange>,
     /// The value to record afterward; `None` leaves the note.
@@ -218,6 +220,7 @@ fn keyed_step(
             let writer = writer.filter(|_| !fold.is_copied);
             step.post = outboxes::post(session, name, &outboxes, writer, post);
         }
+        step.is_posted = fold.is_posted;
         step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
     }
     Ok(step)
@@ -333,6 +336,7 @@ impl Step {
             here: None,
             there: None,
             post: None,
+            is_posted: false,
             folded: Vec::new(),
             note: None,
             waits: false,

@@ -66,6 +66,33 @@ fn a_lost_race_is_posted_and_joined_by_the_next_sync() {
 }
 
 #[test]
+fn a_race_that_is_always_lost_is_no_failure_once_posted() {
+    let two = Two::new();
+    let a = &two.a;
+    put(a, "a", "1");
+    a.colony(&["sync"]);
+    // At every push somebody else has just moved the record.
+    let hook = format!(
+        "#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ncd '{}' && git update-ref {BOARD} $(\
+        git -c user.name=B -c user.email=b@example.com commit-tree -p {BOARD} -m x {BOARD}^{{tree}})\n",
+        two.remote
+    );
+    std::fs::create_dir_all(a.path(".git/hooks")).unwrap();
+    a.write(".git/hooks/pre-push", hook);
+    a.set_mode(".git/hooks/pre-push", 0o755);
+    put(a, "a", "2");
+    for _ in 0..2 {
+        // The first posts, the second has nothing new.
+        let did = a.json(&["sync"]);
+        assert_eq!((&did["ok"], result(&did, BOARD).as_str()), (&true.into(), "queued"), "{did:#}");
+    }
+    a.remove(".git/hooks/pre-push");
+    let b = two.b();
+    b.colony(&["sync"]);
+    assert_eq!(b.json(&["blackboard", "get", "plan", "a"])["value"], "2");
+}
+
+#[test]
 fn what_a_server_hides_is_refused_in_words() {
     let two = Two::new();
     let a = &two.a;
