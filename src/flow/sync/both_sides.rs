@@ -68,7 +68,10 @@ impl Look {
             .filter(|(_, id)| repo.is_gone(**id))
             .map(|(name, _)| (name.clone(), GONE.to_owned()))
             .collect();
-        let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        let mut notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        // What an interrupted sync has fetched is not a note.
+        let incoming = super::incoming(remote);
+        notes.retain(|found| !found.name.as_bytes().starts_with(incoming.as_bytes()));
         let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
         let mut published: BTreeSet<Oid> = offered_here.collect();
         published.extend(known_of_remotes(repo)?);

@@ -69,8 +69,12 @@ fn a_post_of_which_a_killed_fetch_left_parts_is_fetched_whole() {
             assert_eq!(a.hash_literally(&kind, &bytes), id);
         }
     }
+    // And a ref that it has fetched and nobody has looked at.
+    let left = "refs/colony-local/remotes/origin/incoming/below/00000000000000aa/blackboard/plan";
+    a.git(&["update-ref", left, "HEAD"]);
     assert_eq!(a.json(&["sync"])["ok"], true);
     assert_eq!(get(a, "b").as_deref(), Some("1"));
+    assert_eq!(a.git(&["for-each-ref", "refs/colony-local/remotes/origin/incoming"]), "");
     a.git(&["fsck", "--strict", "--no-dangling"]);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -90,11 +91,14 @@ impl Colony {
                     ["blackboard", "put", "plan", "shared", &label, "--if-version", &version];
                 succeed(machine, &settle);
             }
-            if (number + round).is_multiple_of(5) {
-                let mut child =
-                    machine.program().arg("sync").stdout(Stdio::null()).spawn().unwrap();
-                std::thread::sleep(Duration::from_millis(50 * (round as u64 + 1)));
-                child.kill().unwrap();
+            if (number + round).is_multiple_of(2) {
+                // With its children, as when the machine goes down.
+                let mut sync = machine.program();
+                let sync = sync.arg("sync").stdout(Stdio::null()).process_group(0);
+                let mut child = sync.spawn().unwrap();
+                std::thread::sleep(Duration::from_millis(90 * (round as u64 + 1)));
+                let group = format!("-{}", child.id());
+                drop(machine.process("kill").args(["-9", "--", &group]).status());
                 child.wait().unwrap();
             }
             if self.sync(number, &mut done).is_some() {
