@@ -216,6 +216,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         Ok(Outcome::No) => Exit(1),
         Err(Stop::Stream(error)) => stream_failed(&error, env),
         Err(Stop::Command(error)) => {
+            let error = taking_part::explain_by_lost_git(&env.world, error);
             let error = explained(error, place.as_ref(), args);
             let error = disk_space::with_way_to_look(error, &env.world.cwd);
             let hint = error.hint_text().map(|hint| sent.hint(hint));

@@ -125,35 +125,18 @@ impl Serialize for SyncAnswer {
 
 impl Answer for SyncAnswer {
     fn message(&self) -> String {
-        let count = |result| self.report.refs.iter().filter(|row| row.result == result).count();
-        let mut counts: Vec<String> = SAID
-            .iter()
-            .map(|(result, said)| (count(*result), said))
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, said)| format!("{count} {said}"))
-            .collect();
+        let mut counts = self.counts(|_| true);
         if !self.report.branch_changed.is_empty() {
             let branches = text::count(self.report.branch_changed.len(), "remote branch");
             counts.push(format!("{branches} moved"));
         }
-        let waiting = self.report.waiting.as_ref();
-        let mut said = vec![match (counts.is_empty(), waiting) {
-            (true, None) => format!("up to date with '{}'", self.report.remote),
-            (true, Some(_)) => format!("nothing new on '{}'", self.report.remote),
-            (false, _) => {
-                let would = if self.report.dry_run { "would sync" } else { "synced" };
-                format!("{would} with '{}': {}", self.report.remote, text::list(&counts))
-            }
-        }];
-        said.extend(waiting.map(|waiting| {
-            let refs = text::count(waiting.refs + waiting.deletions, "ref");
-            format!("{refs} not published, without consent")
-        }));
-        let branch = self.report.branch_ahead.as_ref();
-        said.extend(branch.map(|branch| branch.to_text(&self.report.remote)));
-        said.join("; ")
+        self.told(&counts)
     }
 
+    /// Without the counts that are in the lines below.
+    fn line(&self) -> String {
+        self.told(&self.counts(|result| !has_travelled(result)))
+    }
     fn body(&self, _now: &Moment) -> Vec<String> {
         let report = &self.report;
         let mut lines = vec![format!("  at {}", report.url)];
@@ -182,6 +165,37 @@ impl Answer for SyncAnswer {
 }
 
 impl SyncAnswer {
+    /// Counts the refs of some results, as text.
+    fn counts(&self, wanted: impl Fn(SyncResult) -> bool) -> Vec<String> {
+        let count = |result| self.report.refs.iter().filter(|row| row.result == result).count();
+        let wanted = SAID.iter().filter(|(result, _)| wanted(*result));
+        let counts = wanted.map(|(result, said)| (count(*result), said));
+        let counted = counts.filter(|(count, _)| *count > 0);
+        counted.map(|(count, said)| format!("{count} {said}")).collect()
+    }
+
+    /// Returns the sentence with these counts.
+    fn told(&self, counts: &[String]) -> String {
+        let report = &self.report;
+        let waiting = report.waiting.as_ref();
+        let has_moved = report.refs.iter().any(|row| has_travelled(row.result))
+            || !report.branch_changed.is_empty();
+        let would = if report.dry_run { "would sync" } else { "synced" };
+        let mut said = vec![match (counts.is_empty(), waiting) {
+            (false, _) => format!("{would} with '{}': {}", report.remote, text::list(counts)),
+            (true, _) if has_moved => format!("{would} with '{}'", report.remote),
+            (true, None) => format!("up to date with '{}'", report.remote),
+            (true, Some(_)) => format!("nothing new on '{}'", report.remote),
+        }];
+        said.extend(waiting.map(|waiting| {
+            let refs = text::count(waiting.refs + waiting.deletions, "ref");
+            format!("{refs} not published, without consent")
+        }));
+        let branch = report.branch_ahead.as_ref();
+        said.extend(branch.map(|branch| branch.to_text(&report.remote)));
+        said.join("; ")
+    }
+
     /// Returns a line for what came in and one for what went out, where there is any.
     fn sums(&self) -> Vec<String> {
         let report = &self.report;

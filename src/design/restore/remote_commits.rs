@@ -51,7 +51,7 @@ impl RemoteCommits {
         let are = if self.count == 1 { "is" } else { "are" };
         let commits = text::count(self.count, "commit");
         format!(
-            "{commits} {are} on {}: the next push is refused; git push --force-with-lease replaces them",
+            "{commits} {are} on {}: the next push is refused; git pull brings them back",
             self.branch
         )
     }

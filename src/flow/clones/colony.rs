@@ -11,9 +11,10 @@ use crate::design::checkpoint::checkpoint_names;
 use crate::design::fork::names;
 use crate::flow::shared;
 use crate::git::{Checkout, ObjectWrites};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
-use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::state::event_log;
@@ -151,6 +152,20 @@ pub fn explain_by_lost_hub(world: &World, error: Error) -> Error {
         Some(lost) => lost.untouched(error.left_untouched()).detail("cause", error.sentence()),
         None => error,
     }
+}
+
+/// Explains an error by the loss of the git directory of an agent's clone: `git init` there would not bring it back.
+pub fn explain_by_lost_git(world: &World, error: Error) -> Error {
+    if error.code() != Code::NotARepository {
+        return error;
+    }
+    let place = world.cwd.canonicalize().ok().and_then(|place| AgentPlace::find(&place));
+    let Some(place) = place.filter(|place| !place.clone.join(".git").exists()) else {
+        return error;
+    };
+    let agent = shell_word(&place.agent);
+    error
+        .replace_hint(format!("git colony agents restore {agent}   # by the user, in the checkout"))
 }
 
 /// Publishes the changes of plain git.

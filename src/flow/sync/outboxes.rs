@@ -39,7 +39,7 @@ pub struct Fold {
     pub joint: Option<Oid>,
     /// The version to post to the outbox of this repository.
     pub post: Option<Oid>,
-    /// Whether all that is here is on the remote already, in outboxes: then somebody else may join them as well.
+    /// Whether all that is here is on the remote already, in outboxes: then another sync may join them as well.
     pub is_posted: bool,
     /// The outboxes whose version the remote's record has.
     pub folded: Vec<Writer>,

@@ -125,6 +125,8 @@ pub struct Moved {
     forks: BTreeSet<String>,
     checkpoints: usize,
     records: usize,
+    /// Forks and refs that were deleted, and are not counted above.
+    deleted: BTreeSet<String>,
     queued: usize,
 }
 
@@ -136,7 +138,12 @@ impl SyncReport {
         for row in self.refs.iter().filter(is_there) {
             moved.queued +=
                 usize::from(row.result == SyncResult::Queued && side == Direction::Push);
-            match (travelers::label_of(&row.name), travelers::kind_of(&row.name)) {
+            let label = travelers::label_of(&row.name);
+            if row.result == SyncResult::Deleted {
+                moved.deleted.insert(label.unwrap_or_else(|| row.name.to_string()));
+                continue;
+            }
+            match (label, travelers::kind_of(&row.name)) {
                 (Some(label), _) => drop(moved.forks.insert(label)),
                 (None, Some(Kind::Checkpoint | Kind::CheckpointTag)) => moved.checkpoints += 1,
                 _ => moved.records += 1,
@@ -159,7 +166,12 @@ impl Moved {
             }
             texts.push(format!("{} ({})", count(self.forks.len(), "fork"), named.join(", ")));
         }
-        for (number, noun) in [(self.checkpoints, "checkpoint"), (self.records, "record")] {
+        let counts = [
+            (self.checkpoints, "checkpoint"),
+            (self.records, "record"),
+            (self.deleted.len(), "deletion"),
+        ];
+        for (number, noun) in counts {
             texts.extend((number > 0).then(|| count(number, noun)));
         }
         if let Some(last) = texts.last_mut().filter(|_| self.queued > 0) {

@@ -35,6 +35,11 @@ fn a_clone_without_git_dir_is_repaired_around_its_files() {
     let desk = Sandbox::new();
     let here = desk.at(desk.root.clone());
     let (ada, status) = lost(&desk);
+    // In it, 'git init' is not the answer.
+    let refused = ada.json(&["status"]);
+    assert_eq!(refused["code"], "not-a-repository", "{refused:#}");
+    let hint = "git colony agents restore 'ada'   # by the user, in the checkout";
+    assert_eq!(refused["hint"], hint);
     let told = row(&here, "ada");
     assert_eq!((&told["lost"], &told["unsaved"]), (&json!(true), &Value::Null), "{told:#}");
     let fleet = desk.json(&["fleet"]);

@@ -176,7 +176,11 @@ fn a_sync_tells_sums_and_with_verbose_each_ref() {
     assert!(came.contains("  fetched  refs/colony/forks/f3"), "{came}");
     let came = b.colony(&["sync"]);
     assert!(came.contains("  came in:  4 forks (f0, f1, f2, ...), 4 checkpoints and "), "{came}");
+    assert!(came.starts_with("synced with 'origin'\n  at "), "{came}");
     assert!(came.lines().count() <= 4, "{came}");
+    a.colony(&["forks", "delete", "f0"]);
+    assert!(a.colony(&["sync"]).contains("  went out: 1 deletion\n"));
+    assert!(b.colony(&["sync"]).contains("  came in:  1 deletion"));
 }
 
 #[test]

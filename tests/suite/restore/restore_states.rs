@@ -346,7 +346,7 @@ fn commits_of_a_remote_leave_the_branch_and_return() {
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     let before = sandbox.visible_state();
     let note = "1 commit is on origin/main: the next push is refused; \
-                git push --force-with-lease replaces them\n";
+                git pull brings them back\n";
     let told = sandbox.colony(&["restore", "HEAD~1"]);
     assert!(told.contains(note), "{told}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
