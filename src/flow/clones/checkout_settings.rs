@@ -13,6 +13,7 @@ use crate::model::{Error, Result, World};
 use crate::setup::hooks::CheckoutHooks;
 use crate::store::Session;
 use crate::store::files::atomic;
+use crate::store::files::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 
@@ -57,7 +58,7 @@ pub(in crate::flow) fn renew(checkout: &Session, clone: &FoundClone) -> Result<b
     let inside = Session::open_foreign(&checkout.world, &clone.path, ObjectWrites::InMemory)?;
     // The lock of that worktree proves that nobody else writes these files.
     let _lock = WorktreeLock::take(&checkout.world, &inside.repo, checkout.wait_limit())?;
-    let have_changed = write(inside.repo.common_dir(), &of(checkout))?;
+    let have_changed = write(&inside.repo, &of(checkout))?;
     let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
     Ok(hooks.forward(&inside)? || have_changed)
 }
@@ -86,19 +87,28 @@ pub(crate) fn renew_own(inside: &Session) -> Result<bool> {
     let inherited = Inherited::of(&world, &checkout, inside.settings.clone_signing);
     let hooks = CheckoutHooks::of(&world, &checkout)?;
     let _lock = WorktreeLock::take(&inside.world, &inside.repo, inside.wait_limit())?;
-    let have_changed = write(inside.repo.common_dir(), &inherited)?;
+    let have_changed = write(&inside.repo, &inherited)?;
     Ok(hooks.forward(inside)? || have_changed)
 }
 
 fn changed_checkout(git_dir: &Path) -> Option<PathBuf> {
-    let config = plain_file::read_text(git_dir.join(inherited::CONFIG_FILE)).ok()?;
-    inherited::changed_checkout(&config)
+    let settings = plain_file::read_text(git_dir.join(inherited::CONFIG_FILE)).ok()?;
+    let config = plain_file::read(git_dir.join("config")).unwrap_or_default();
+    inherited::changed_checkout(&settings, &config)
 }
 
-/// Writes the files that differ.
-fn write(git_dir: &Path, inherited: &Inherited) -> Result<bool> {
-    let mut has_changed =
-        replace(git_dir, inherited::CONFIG_FILE, |_| inherited.config.clone().into_bytes())?;
+/// Writes the files that differ. A configuration that lost them, as by a program in the clone, takes them in again:
+/// without its filters a clone would commit what the checkout hides.
+fn write(repo: &Repo, inherited: &Inherited) -> Result<bool> {
+    let git_dir = repo.common_dir();
+    let file = ConfigFile::of_repository(repo);
+    let config = file.read()?;
+    let is_lost = !inherited::includes_settings(&config);
+    if is_lost {
+        file.replace(&config, &[inherited::INCLUDE.as_bytes(), &config].concat())?;
+    }
+    let mut has_changed = is_lost
+        | replace(git_dir, inherited::CONFIG_FILE, |_| inherited.config.clone().into_bytes())?;
     for file in CopiedFile::ALL {
         let copied = inherited.lines.iter().find(|(copied, _)| *copied == file);
         let lines = copied.map(|(_, lines)| lines.as_slice()).unwrap_or_default();

@@ -80,16 +80,23 @@ impl Inherited {
     }
 }
 
-/// Returns the checkout that a file of settings names, if one of the files that it was made from has changed since.
-pub fn changed_checkout(config: &str) -> Option<PathBuf> {
+/// Returns `true` if the configuration of a clone takes in its file of settings.
+pub fn includes_settings(config: &[u8]) -> bool {
+    String::from_utf8_lossy(config).contains(CONFIG_FILE)
+}
+
+/// Returns the checkout that a file of settings names, if one of the files that it was made from has changed since, or
+/// the configuration of the clone does not take it in any more.
+pub fn changed_checkout(settings: &str, config: &[u8]) -> Option<PathBuf> {
     let path = |text: &str| PathBuf::from(serde_json::from_str::<String>(text).unwrap_or_default());
-    let checkout = config.lines().find_map(|line| line.strip_prefix(CHECKOUT)).map(path)?;
-    let mut sources = config.lines().filter_map(|line| line.strip_prefix(SOURCE));
+    let checkout = settings.lines().find_map(|line| line.strip_prefix(CHECKOUT)).map(path)?;
+    let mut sources = settings.lines().filter_map(|line| line.strip_prefix(SOURCE));
     let has_changed = sources.any(|line| {
         let parts = line.split_once(' ');
         parts.is_none_or(|(stamp, file)| owned_file::stamp(&path(file)) != stamp)
     });
-    (has_changed && checkout.is_dir()).then_some(checkout)
+    let is_stale = has_changed || !includes_settings(config);
+    (is_stale && checkout.is_dir()).then_some(checkout)
 }
 
 /// Formats a path as JSON: on one line, whatever is in it.

@@ -72,6 +72,24 @@ fn a_filter_that_cannot_run_in_a_clone_commits_nothing() {
 }
 
 #[test]
+fn a_clone_that_lost_its_filters_gets_them_back_before_it_commits() {
+    let desk = Sandbox::new();
+    desk.write(".gitattributes", "*.secret filter=hide\n");
+    desk.git(&["config", "filter.hide.clean", "tr a-z A-Z"]);
+    desk.write("key.secret", "swordfish\n");
+    desk.colony(&["checkpoint", "-m", "a filtered file"]);
+    let ada = agent(&desk);
+    let lose = || ada.git(&["config", "--file", ".git/config", "--unset-all", "include.path"]);
+    lose();
+    ada.write("key.secret", "open sesame\n");
+    ada.colony(&["commit", "-m", "x", "key.secret"]);
+    assert_eq!(ada.git(&["show", "HEAD:key.secret"]), "OPEN SESAME");
+    lose();
+    desk.colony(&["clones", "refresh", "ada"]);
+    assert_eq!(ada.git(&["config", "filter.hide.clean"]), "tr a-z A-Z");
+}
+
+#[test]
 fn nothing_of_a_person_or_a_remote_is_in_a_clone() {
     let desk = Sandbox::new();
     let included = desk.outside().join("included");
