@@ -54,7 +54,7 @@ fn an_agent_that_says_push_is_refused() {
         let (sandbox, bare) = unconsented();
         let theirs = refs(&sandbox, &bare);
         let answer = sandbox.json(&[&["--agent", "ada"], command].concat());
-        assert!(answer.to_string().contains("only its user can"), "{answer:#}");
+        assert!(answer.to_string().contains("may not allow publishing"), "{answer:#}");
         assert_eq!(refs(&sandbox, &bare), theirs, "{command:?}");
     }
 }
