@@ -218,6 +218,10 @@ fn keyed_step(
         if let Some(post) = post {
             // A copy of this repository uses the same name: the next post has a new one.
             let writer = writer.filter(|_| !fold.is_copied);
+            if fold.is_copied {
+                let said = "note: a copy of this repository syncs as well; this one has a new name";
+                (session.world.narrate)(said);
+            }
             step.post = outboxes::post(session, name, &outboxes, writer, post);
         }
         step.is_posted = fold.is_posted;

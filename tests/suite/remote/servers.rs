@@ -191,7 +191,10 @@ fn a_copied_repository_posts_under_a_new_name() {
         let posted = b.git(&["rev-parse", BOARD]);
         b.git(&["push", "-q", "-f", "origin", &format!("{posted}:{outbox}")]);
         put(&view, &format!("of-{key}"), "1");
-        assert_eq!(view.json(&["sync"])["ok"], true);
+        let run = view.run(&["--json", "sync"]);
+        assert_eq!(run.code, 0, "{}", run.stdout);
+        let is_told = run.stderr.contains("a copy of this repository syncs as well");
+        assert_eq!(is_told, key == "y", "{}", run.stderr);
     }
     for _ in 0..2 {
         a.colony(&["sync"]);
