@@ -72,7 +72,7 @@ fn a_filter_that_cannot_run_in_a_clone_commits_nothing() {
 }
 
 #[test]
-fn a_clone_that_lost_its_filters_gets_them_back_before_it_commits() {
+fn a_clone_gets_lost_filters_back_before_it_commits() {
     let desk = Sandbox::new();
     desk.write(".gitattributes", "*.secret filter=hide\n");
     desk.git(&["config", "filter.hide.clean", "tr a-z A-Z"]);
