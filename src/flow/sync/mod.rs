@@ -8,6 +8,7 @@
 
 mod apply;
 mod both_sides;
+mod keyed_records;
 mod obstacles;
 mod outboxes;
 mod plan;

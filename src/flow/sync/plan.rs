@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::clones::sync::outbox::Writer;
 use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
@@ -10,13 +9,12 @@ use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::flow::shared::standing;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
-use crate::model::{Code, RepoPath, Result, time};
+use crate::model::{RepoPath, Result, time};
 use crate::store::Session;
 use crate::store::refs::ref_names;
 
 use super::both_sides::Look;
-use super::outboxes::{self, RecordSides};
-use super::{Direction, SyncResult, SyncedRef, Way, obstacles, withheld};
+use super::{Direction, SyncResult, SyncedRef, Way, keyed_records, obstacles, withheld};
 
 /// The decision about one ref.
 pub(super) struct Step {
@@ -64,7 +62,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
         let verdict = match travelers::kind_of(&name) {
             _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
             Some(kind) if kind.is_keyed() => {
-                steps.extend(keyed_step(session, look, &name, wish)?);
+                steps.extend(keyed_records::decide(session, look, &name, wish)?);
                 continue;
             }
             Some(Kind::CheckpointTag) if is_unwanted(session, look, &name) => SyncVerdict::Nothing,
@@ -167,77 +165,6 @@ fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
     }
 }
 
-/// Decides about a record that is merged key by key, with the outboxes for it.
-fn keyed_step(
-    session: &Session,
-    look: &Look,
-    name: &RefName,
-    wish: Wish<'_>,
-) -> Result<Option<Step>> {
-    let (repo, way, sides) = (&session.repo, wish.way, look.sides(name));
-    let outboxes = look.outboxes_of(name);
-    let theirs = sides.theirs.iter().chain(outboxes.values());
-    if theirs.copied().any(|id| repo.object_size(id).is_none()) {
-        // A dry run has fetched nothing.
-        if session.is_dry() {
-            return Ok(guessed_step(name, &sides, way));
-        }
-        return Ok(Some(Step::stuck(name, &sides, "its version there was not fetched".to_owned())));
-    }
-    // A name that the remote has for something else is not free.
-    let is_free = |writer: &Writer| {
-        writer.outbox(name).is_some_and(|outbox| !look.invalid.contains_key(&outbox))
-    };
-    let writer = outboxes::writer(session).filter(is_free);
-    let record = RecordSides {
-        name,
-        sides: look.sides(name),
-        outboxes: &outboxes,
-        writer: writer.as_ref(),
-        is_contended: wish.is_contended,
-    };
-    let fold = match record.fold(repo) {
-        Ok(Some(fold)) => fold,
-        Ok(None) => return Ok(step(name, &sides, SyncVerdict::Conflict, way)),
-        Err(error) if error.code() == Code::ValueTooLarge => {
-            return Ok(Some(Step::stuck(name, &sides, error.message())));
-        }
-        Err(error) => return Err(error),
-    };
-    let mut step = match (fold.joint, sides.ours, sides.theirs) {
-        (joint, ours, theirs) if joint == theirs && joint == ours => {
-            step(name, &sides, SyncVerdict::UpToDate, way)
-        }
-        (joint, _, theirs) if joint == theirs => step(name, &sides, SyncVerdict::Fetch, way),
-        (joint, ours, _) if joint == ours => step(name, &sides, SyncVerdict::Push, way),
-        (Some(joint), _, _) => Some(joined_step(name, &sides, joint, way)),
-        (None, _, _) => None,
-    };
-    if let Some(step) = step.as_mut().filter(|_| way != Way::Fetch) {
-        let post = fold.post.filter(|_| step.there.is_some());
-        if let Some(post) = post {
-            // A copy of this repository uses the same name: the next post has a new one.
-            let writer = writer.filter(|_| !fold.is_copied);
-            if fold.is_copied {
-                let said = "note: a copy of this repository syncs as well; this one has a new name";
-                (session.world.narrate)(said);
-            }
-            step.post = outboxes::post(session, name, &outboxes, writer, post);
-        }
-        step.is_posted = fold.is_posted;
-        step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
-    }
-    Ok(step)
-}
-
-/// Decides about a record of which not all versions are here.
-fn guessed_step(name: &RefName, sides: &Sides<Oid>, way: Way) -> Option<Step> {
-    match sides.ours {
-        Some(ours) => Some(joined_step(name, sides, ours, way)),
-        None => step(name, sides, SyncVerdict::Fetch, way),
-    }
-}
-
 /// Joins two records that both sides have changed.
 fn join(
     repo: &Repo,
@@ -261,7 +188,7 @@ fn join(
 }
 
 /// Moves a joint version to both sides, in the permitted directions.
-fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: Way) -> Step {
+pub(super) fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: Way) -> Step {
     let change = |old| RefChange { name: name.clone(), old, new: Some(joined) };
     let mut step = Step::still(name, sides, SyncResult::Merged);
     step.row.new = Some(joined);
@@ -281,7 +208,12 @@ fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: Way) -> Ste
 }
 
 /// Turns a verdict into a step, in the permitted directions.
-fn step(name: &RefName, sides: &Sides<Oid>, verdict: SyncVerdict, way: Way) -> Option<Step> {
+pub(super) fn step(
+    name: &RefName,
+    sides: &Sides<Oid>,
+    verdict: SyncVerdict,
+    way: Way,
+) -> Option<Step> {
     let still = |result| Some(Step::still(name, sides, result));
     let asks_to_push = way != Way::Fetch;
     match verdict {
@@ -348,7 +280,7 @@ impl Step {
     }
 
     /// A step that moves nothing, because the two versions cannot be compared.
-    fn stuck(name: &RefName, sides: &Sides<Oid>, reason: String) -> Step {
+    pub(super) fn stuck(name: &RefName, sides: &Sides<Oid>, reason: String) -> Step {
         let mut step = Step::still(name, sides, SyncResult::Conflict);
         step.row.reason = Some(reason);
         step
