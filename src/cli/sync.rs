@@ -133,9 +133,9 @@ impl Answer for SyncAnswer {
         self.told(&counts)
     }
 
-    /// Without the counts that are in the lines below.
+    /// Without the parts that the lines below have.
     fn line(&self) -> String {
-        self.told(&self.counts(|result| !has_travelled(result)))
+        self.sentence(&self.counts(|result| !has_travelled(result)))
     }
     fn body(&self, _now: &Moment) -> Vec<String> {
         let report = &self.report;
@@ -174,26 +174,29 @@ impl SyncAnswer {
         counted.map(|(count, said)| format!("{count} {said}")).collect()
     }
 
-    /// Returns the sentence with these counts.
+    /// Returns the sentence with these counts, and what did not travel.
     fn told(&self, counts: &[String]) -> String {
         let report = &self.report;
-        let waiting = report.waiting.as_ref();
+        let waiting = report.waiting.as_ref().map(|waiting| {
+            format!("{} not published, without consent", text::list(&waiting.counts()))
+        });
+        let branch = report.branch_ahead.as_ref().map(|branch| branch.to_text(&report.remote));
+        let sentence = [Some(self.sentence(counts)), waiting, branch];
+        sentence.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns the sentence with these counts.
+    fn sentence(&self, counts: &[String]) -> String {
+        let report = &self.report;
         let has_moved = report.refs.iter().any(|row| has_travelled(row.result))
             || !report.branch_changed.is_empty();
         let would = if report.dry_run { "would sync" } else { "synced" };
-        let mut said = vec![match (counts.is_empty(), waiting) {
+        match (counts.is_empty(), &report.waiting) {
             (false, _) => format!("{would} with '{}': {}", report.remote, text::list(counts)),
             (true, _) if has_moved => format!("{would} with '{}'", report.remote),
             (true, None) => format!("up to date with '{}'", report.remote),
             (true, Some(_)) => format!("nothing new on '{}'", report.remote),
-        }];
-        said.extend(waiting.map(|waiting| {
-            let refs = text::count(waiting.refs + waiting.deletions, "ref");
-            format!("{refs} not published, without consent")
-        }));
-        let branch = report.branch_ahead.as_ref();
-        said.extend(branch.map(|branch| branch.to_text(&report.remote)));
-        said.join("; ")
+        }
     }
 
     /// Returns a line for what came in and one for what went out, where there is any.

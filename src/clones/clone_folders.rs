@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::{git_directory, plain_file};
 use crate::store::key;
-use crate::store::membership::{self, Membership};
+use crate::store::membership::{self, Membership, Role};
 
 /// Lists the subfolders with encoded names.
 pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
@@ -19,9 +20,25 @@ pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Reads the record of the clone at `place`, if it exists and is its own.
+/// Reads the record of the clone at `place`, if it exists and is its own, and git works there.
 pub fn membership_at(place: &Path) -> Option<Membership> {
-    let path = membership::path_in(&place.join(".git"));
-    let member = Membership::read(&path).ok().flatten()?;
-    (!member.is_misplaced_at(place)).then_some(member)
+    let git_dir = place.join(".git");
+    let member = Membership::read(&membership::path_in(&git_dir)).ok().flatten()?;
+    let is_agent = member.role == Role::Agent;
+    let is_usable = !is_agent || lost_git_dir(&git_dir).is_none();
+    (is_usable && !member.is_misplaced_at(place)).then_some(member)
+}
+
+/// Returns why the git directory of a clone has to be made again; `None` where git works there.
+pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
+    let damage = git_directory::damage(git_dir);
+    damage.or_else(|| hub_of(git_dir).is_none().then_some("borrows from no hub"))
+}
+
+/// Reads the hub of a clone from its alternates.
+pub(super) fn hub_of(git_dir: &Path) -> Option<PathBuf> {
+    let alternates = git_dir.join("objects/info/alternates");
+    let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
+    let objects = PathBuf::from(lines.lines().next()?);
+    objects.ends_with("objects").then(|| objects.parent().map(Path::to_owned))?
 }

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::plain_file;
 use crate::model::{Code, Error, text};
-use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::key;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::clone_folders::folders;
-use super::hub::Hub;
+use super::clone_folders::{folders, hub_of, lost_git_dir};
+use super::hub::{Hub, locate};
 
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -32,7 +31,7 @@ pub struct DamagedClone {
     pub code: &'static str,
     /// The problem as text.
     pub reason: String,
-    /// Whether its '.git' is gone, and its files are there: its work is in the hub as it was last published.
+    /// Whether git cannot use its '.git': its files are there, and its work is in the hub as it was last published.
     #[serde(skip)]
     pub has_lost_git_dir: bool,
 }
@@ -41,24 +40,26 @@ impl DamagedClone {
     fn look(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
-        let has_lost_git_dir = agent.is_some() && fs::symlink_metadata(&git_dir).is_err();
-        let (code, reason) = match Membership::read(&record) {
-            Ok(Some(found)) if !found.is_misplaced_at(&path) => return None,
-            Ok(Some(_)) => {
+        let lost = agent.as_ref().and_then(|_| lost_git_dir(&git_dir));
+        let (code, reason) = match (Membership::read(&record), lost) {
+            // A newer git-colony may keep its objects and refs in another way.
+            (Err(error), _) if error.code() == Code::NewerFormat => (error.code(), error.message()),
+            (_, Some(_)) if is_empty(&path) => return None,
+            (_, Some(damage)) => (Code::RepositoryBroken, format!("its '.git' {damage}")),
+            (Ok(Some(found)), None) if !found.is_misplaced_at(&path) => return None,
+            (Ok(Some(_)), None) => {
                 let reason = format!("'{}' names another agent or hub", record.display());
                 (Code::RepositoryBroken, reason)
             }
-            Ok(None) if has_lost_git_dir && !is_empty(&path) => {
-                (Code::RepositoryBroken, "its '.git' is gone".to_owned())
-            }
             // Without a repository, it is not a clone of ours.
-            Ok(None) if !git_dir.is_dir() => return None,
-            Ok(None) => {
+            (Ok(None), None) if !git_dir.is_dir() => return None,
+            (Ok(None), None) => {
                 let reason = format!("'{}' is gone", record.display());
                 (Code::RepositoryBroken, reason)
             }
-            Err(error) => (error.code(), error.message()),
+            (Err(error), None) => (error.code(), error.message()),
         };
+        let has_lost_git_dir = lost.is_some() && code == Code::RepositoryBroken;
         let (hub, code) = (hub_of(&git_dir), code.as_str());
         Some(DamagedClone { path, agent, hub, code, reason, has_lost_git_dir })
     }
@@ -75,15 +76,11 @@ impl DamagedClone {
     /// Returns the command that repairs it.
     pub fn way_on(&self) -> String {
         let shown = self.path.to_string_lossy();
-        let name = self.agent.as_deref().unwrap_or(&shown);
+        let name = text::typed_word(self.agent.as_deref().unwrap_or(&shown));
         if self.has_lost_git_dir {
-            let name = text::typed_word(name);
             return format!("git colony agents restore {name}   # its files stay, uncommitted");
         }
-        let name = text::shell_word(name);
-        format!(
-            "git colony clones refresh {name}   # by the user: restores the record; git still works there"
-        )
+        format!("git colony clones refresh {name}   # by the user: restores the record")
     }
 
     /// Returns a line for people.
@@ -122,6 +119,16 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
     damaged
 }
 
+/// Returns `true` if a folder is that of an agent's damaged clone, of any repository.
+pub(super) fn is_at(root: &SharedRoot, place: &Path) -> bool {
+    let agent = AgentPlace::find(place).map(|place| place.agent);
+    let damaged = agent.and_then(|agent| DamagedClone::look(place.to_owned(), Some(agent)));
+    damaged.is_some_and(|clone| match &clone.hub {
+        Some(_) => true,
+        None => locate::all(root).iter().any(|hub| clone.has_work_in(hub)),
+    })
+}
+
 /// Makes the error for a named clone that is damaged.
 pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option<Error> {
     let mut all = clones(root, hub).into_iter();
@@ -141,12 +148,4 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
 
 fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// Reads the hub of a clone from its alternates.
-pub(super) fn hub_of(git_dir: &Path) -> Option<PathBuf> {
-    let alternates = git_dir.join("objects/info/alternates");
-    let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
-    let objects = PathBuf::from(lines.lines().next()?);
-    objects.ends_with("objects").then(|| objects.parent().map(Path::to_owned))?
 }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::plain_file;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
@@ -63,4 +64,45 @@ pub(super) fn is_odd(path: &Path) -> Error {
     let shown = shell_word(&path.to_string_lossy());
     Error::new(Code::RepositoryBroken, message)
         .hint(format!("mv {shown} {shown}.odd   # puts it aside; git makes a regular file there"))
+}
+
+/// Returns why git cannot use the git directory of a clone of ours, as the end of a sentence that begins with its path;
+/// `None` where it can. Of files that are not as git makes them, [`require`] says more.
+pub fn damage(git_dir: &Path) -> Option<&'static str> {
+    let Ok(found) = fs::symlink_metadata(git_dir) else {
+        return Some("is gone");
+    };
+    if !found.is_dir() {
+        return Some("is not a directory");
+    }
+    for (name, damage) in [("objects", "has no objects"), ("refs", "has no refs")] {
+        if !git_dir.join(name).is_dir() {
+            return Some(damage);
+        }
+    }
+    let is_odd = |name| fs::symlink_metadata(git_dir.join(name)).is_ok_and(|it| !it.is_file());
+    let head = plain_file::read(git_dir.join("HEAD"));
+    if !is_odd("HEAD") && !head.is_ok_and(|head| names_a_commit(&head)) {
+        return Some("has no valid HEAD");
+    }
+    let config = plain_file::read(git_dir.join("config"));
+    if !is_odd("config") && !config.is_ok_and(|config| !config.is_empty() && is_config(&config)) {
+        return Some("has no valid config");
+    }
+    None
+}
+
+/// Returns `true` for a ref or an object id, as git requires it of a HEAD.
+fn names_a_commit(head: &[u8]) -> bool {
+    let head = head.trim_ascii();
+    match head.strip_prefix(b"ref:") {
+        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        None => matches!(head.len(), 40 | 64) && head.iter().all(u8::is_ascii_hexdigit),
+    }
+}
+
+fn is_config(bytes: &[u8]) -> bool {
+    let own = gix::config::file::Metadata::api();
+    let options = gix::config::file::init::Options::default();
+    gix::config::File::from_bytes_no_includes(bytes, own, options).is_ok()
 }

@@ -12,7 +12,7 @@ mod discovery;
 pub mod durable;
 pub mod foreign_repository;
 pub mod full_disk;
-mod git_directory;
+pub mod git_directory;
 pub mod history;
 pub mod identity;
 pub mod index;

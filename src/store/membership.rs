@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::plain_file;
 use crate::git::{RefName, Repo};
-use crate::model::text::shell_word;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, ResultExt as _};
 
 use super::files::atomic;
@@ -188,7 +188,7 @@ fn misplaced(record: &Path, place: &AgentPlace) -> Error {
         .detail("agent", agent)
         .hint(format!(
             "git colony clones refresh {}   # run by the user, in the checkout",
-            shell_word(agent)
+            typed_word(agent)
         ))
 }
 

@@ -1,5 +1,7 @@
 //! What `git colony agents` says: an agent created, found, removed or restored, and the list of agents.
 
+use std::path::PathBuf;
+
 use crate::clones::damaged::DamagedClone;
 use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::Violation;
@@ -69,7 +71,10 @@ impl Answer for RestoredAgent {
     fn narration(&self) -> Vec<String> {
         let advice = setup_commands::advice(&self.commands, &self.agent);
         let whole = || "its folder is back as it was, with ignored files".to_owned();
-        let told = self.as_it_stood.then(whole).into_iter().collect();
+        let told = self.as_it_stood.then(whole);
+        let kept = |path: &PathBuf| format!("its damaged '.git' is now\n  {}", path.display());
+        let aside = self.damaged_git_dir.as_ref().map(kept);
+        let told = told.into_iter().chain(aside).collect();
         [vec![self.message()], told, advice].concat()
     }
 

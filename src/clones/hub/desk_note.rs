@@ -83,6 +83,16 @@ pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 
+/// Returns the id that a checkout had in a hub before its record was deleted.
+pub(in crate::clones) fn id_of(hub: &Path, git_dir: &Path) -> Option<String> {
+    let here = DeskNote::of(git_dir)?;
+    let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
+    let mut notes =
+        entries.map(|entry| entry.path()).filter(|path| DeskNote::read(path) == Some(here.clone()));
+    let id = notes.next()?.file_stem()?.to_str()?.to_owned();
+    (id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
+}
+
 /// Returns `true` if the checkout with an id is another one than that with this git directory: this is a copy of it.
 pub fn is_copy(member: &Membership, git_dir: &Path) -> bool {
     let known = DeskNote::read(&path_in(&member.hub, &member.id));

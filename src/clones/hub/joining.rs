@@ -77,8 +77,9 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
             "an earlier repository at this path has a hub: this one gets one of its own",
         );
     }
+    let lost = desk_note::id_of(hub.store.path(), repo.common_dir());
     let member = Membership::of_desk(
-        format!("{:016x}", (world.entropy)()),
+        lost.unwrap_or_else(|| format!("{:016x}", (world.entropy)())),
         hub.store.path().to_owned(),
         origin_of(session)?.map(|url| url.in_full()),
         time::rfc3339(&world.now()),

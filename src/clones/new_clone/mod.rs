@@ -24,6 +24,7 @@ use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
 use super::clone_folders::membership_at;
+use super::damaged;
 use super::hub::publish::{large_objects_of, of_team, tags_of};
 use super::hub::{Hub, hub_remote};
 use clone_large_files::{LargeFiles, Store};
@@ -99,12 +100,13 @@ impl WantedClone<'_> {
         if self.around_files {
             return Ok((place, scope));
         }
-        let Some(other) = membership_at(&place) else {
-            return refuse_taken(&place, None).map(|()| (place, scope));
-        };
         let hub = self.hub.store.path();
-        if self.scope.is_some() || other.hub == hub {
-            refuse_taken(&place, self.agent)?;
+        let is_of_another = match membership_at(&place) {
+            Some(other) => other.hub != hub,
+            None => damaged::is_at(self.root, &place),
+        };
+        if self.scope.is_some() || !is_of_another {
+            return refuse_taken(&place, self.agent).map(|()| (place, scope));
         }
         // A clone of another repository has the same branch there.
         let name = hub.file_stem().unwrap_or_default().to_string_lossy();

@@ -10,6 +10,8 @@ use crate::store::files::atomic;
 use crate::store::membership::Membership;
 use crate::store::settings::Flags;
 
+use super::super::clone_folders::lost_git_dir;
+
 /// A clone under construction; removed when dropped.
 pub struct Staged {
     pub(super) place: PathBuf,
@@ -59,10 +61,15 @@ impl Staged {
     }
 
     /// Gives the git directory of the clone to the folder at its path, which has lost its own; the files of that folder
-    /// stay as they are.
-    pub fn finish_around_files(self, world: &World) -> Result<PathBuf> {
+    /// stay as they are. A git directory there that git cannot use is moved to `aside`.
+    pub fn finish_around_files(self, world: &World, aside: &Path) -> Result<PathBuf> {
         let (new, lost) = (self.folder.join(".git"), self.place.join(".git"));
         durable::sync_file_system(&self.folder)?;
+        if lost_git_dir(&lost).is_some() && lost.symlink_metadata().is_ok() {
+            atomic::make_directory(aside.parent().unwrap_or(Path::new("/")))?;
+            atomic::rename(&lost, aside)?;
+            world.reach("git-dir-aside")?;
+        }
         if !atomic::rename_to_free(&new, &lost)? {
             let shown = lost.display().to_string();
             return Err(Error::new(Code::AgentExists, format!("'{shown}' is there again"))

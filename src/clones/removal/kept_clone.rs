@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clones::damaged::hub_of;
+use crate::clones::clone_folders::hub_of;
+use crate::clones::damaged;
 use crate::clones::found::{FoundClone, clones};
 use crate::clones::hub::Hub;
 use crate::git::plain_file;
@@ -357,8 +358,9 @@ pub fn move_late_aside(world: &World, root: &SharedRoot, place: &Path) -> Result
     let Some(agent) = agent.filter(|_| place.symlink_metadata().is_ok()) else {
         return Ok(None);
     };
-    // A clone has its record, however damaged it is.
-    if membership::path_in(&place.join(".git")).symlink_metadata().is_ok() {
+    // A clone stays, however damaged it is.
+    let record = membership::path_in(&place.join(".git"));
+    if record.symlink_metadata().is_ok() || damaged::is_at(root, place) {
         return Ok(None);
     }
     let name = format!("{}{LATE}", time::compact(&world.now()));

@@ -1,5 +1,6 @@
 //! Restores a removed agent: a new clone that continues where the old one ended.
 
+use std::fs;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ use crate::store::settings::approved_commands::Approvals;
 
 use super::cone_of_files::cone_of_files;
 use super::kept_clones::{self, last_state};
-use super::{agent_return, refuse_standing, session_at};
+use super::{agent_return, refuse_damaged, refuse_standing, session_at};
 
 /// The options of a restore.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,9 @@ pub struct RestoredAgent {
     pub had_uncommitted: bool,
     /// Whether its folder was still kept, and is back with ignored files, index and all.
     pub as_it_stood: bool,
+    /// Where its git directory is now, if git could not use it.
+    #[schemars(with = "Option<String>")]
+    pub damaged_git_dir: Option<PathBuf>,
     /// The number of refs that were restored.
     pub refs: usize,
     /// The number of stashes that were restored.
@@ -134,8 +138,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let mut report = plan.report(&root, &hub)?;
     report.dry_run = false;
     plan.fill(session, &hub, &staged, &mut report.setup)?;
-    report.path =
-        if around_files { staged.finish_around_files(world)? } else { staged.finish(world)? };
+    let aside = aside_for(world, &root, plan.agent);
+    report.path = put_in_place(world, staged, around_files.then_some(&aside))?;
+    report.damaged_git_dir = Some(aside).filter(|aside| fs::symlink_metadata(aside).is_ok());
     let inside = session_at(world, &report.path)?;
     report.files = Some(status::unsaved(&inside.repo.scan(&inside.world)?));
     publish::publish(&inside)?;
@@ -146,6 +151,20 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
     report.clone = inside.membership.map(|member| member.id).unwrap_or_default();
     Ok(report)
+}
+
+/// Returns a path for a git directory that git cannot use, beside the agent's removed clones.
+fn aside_for(world: &World, root: &SharedRoot, agent: &str) -> PathBuf {
+    let name = format!("{}-damaged-{:08x}", time::compact(&world.now()), (world.entropy)() >> 32);
+    root.removed_of(agent).join(name).join(".git")
+}
+
+/// Puts the new clone at its path, or only its git directory, and the damaged one there to `aside`.
+fn put_in_place(world: &World, staged: Staged, aside: Option<&PathBuf>) -> Result<PathBuf> {
+    match aside {
+        Some(aside) => staged.finish_around_files(world, aside),
+        None => staged.finish(world),
+    }
 }
 
 /// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is
@@ -209,6 +228,7 @@ fn refuse(session: &Session, request: &Request) -> Result<()> {
     session.refuse_reader()?;
     let agent = request.other.as_ref().unwrap_or(&request.name);
     Identity::of_agent(agent)?;
+    refuse_damaged(session, agent)?;
     refuse_standing(session, agent).map_err(|error| match &request.other {
         Some(_) => error,
         None => error
@@ -303,6 +323,7 @@ impl<'a> Plan<'a> {
             files: None,
             had_uncommitted: self.held.uncommitted.is_some(),
             as_it_stood: false,
+            damaged_git_dir: None,
             refs: self.held.refs.len(),
             stashes: self.held.stashed.len(),
             operations: operations.transpose()?.unwrap_or(0),

@@ -309,21 +309,31 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
     refuse_standing(session, agent)
 }
 
+/// Refuses an agent whose clone is damaged.
+pub(super) fn refuse_damaged(session: &Session, agent: &str) -> Result<()> {
+    let root = SharedRoot::of(&session.world)?;
+    let damaged = damaged::clones(&root, Some(&locate::place_of(session, &root)?));
+    match damaged.iter().find(|clone| clone.agent.as_deref() == Some(agent)) {
+        None => Ok(()),
+        Some(clone) => {
+            let message =
+                format!("agent '{agent}' has a clone, which is damaged: {}", clone.reason);
+            Err(Error::new(Code::AgentExists, message)
+                .unchanged()
+                .detail("path", clone.path.display().to_string())
+                .hint(clone.way_on()))
+        }
+    }
+}
+
 /// Refuses an agent that already has a clone.
 pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
+    refuse_damaged(session, agent)?;
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
     let mut taken = found::clones(&root, Some(&hub))
         .into_iter()
         .filter(|clone| clone.member.agent.as_deref() == Some(agent));
-    let damaged = damaged::clones(&root, Some(&hub));
-    if let Some(clone) = damaged.iter().find(|clone| clone.agent.as_deref() == Some(agent)) {
-        let message = format!("agent '{agent}' has a clone, which is damaged: {}", clone.reason);
-        return Err(Error::new(Code::AgentExists, message)
-            .unchanged()
-            .detail("path", clone.path.display().to_string())
-            .hint(clone.way_on()));
-    }
     match taken.next() {
         None => Ok(()),
         Some(clone) => Err(Error::new(

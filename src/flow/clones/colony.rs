@@ -4,14 +4,14 @@
 //! A failed publication is reported and stops nothing; the next changing command publishes again. A
 //! name that may belong to another agent is refused if the published work cannot be gathered.
 
-use crate::clones::clone_folders::membership_at;
+use crate::clones::clone_folders::{lost_git_dir, membership_at};
 use crate::clones::found;
 use crate::clones::hub::{Hub, gather, joining, locate, publish};
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::fork::names;
 use crate::flow::shared;
 use crate::git::{Checkout, ObjectWrites};
-use crate::model::text::shell_word;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
@@ -156,14 +156,15 @@ pub fn explain_by_lost_hub(world: &World, error: Error) -> Error {
 
 /// Explains an error by the loss of the git directory of an agent's clone: `git init` there would not bring it back.
 pub fn explain_by_lost_git(world: &World, error: Error) -> Error {
-    if error.code() != Code::NotARepository {
+    if error.code() == Code::Usage {
         return error;
     }
     let place = world.cwd.canonicalize().ok().and_then(|place| AgentPlace::find(&place));
-    let Some(place) = place.filter(|place| !place.clone.join(".git").exists()) else {
+    let Some(place) = place.filter(|place| lost_git_dir(&place.clone.join(".git")).is_some())
+    else {
         return error;
     };
-    let agent = shell_word(&place.agent);
+    let agent = typed_word(&place.agent);
     error
         .replace_hint(format!("git colony agents restore {agent}   # by the user, in the checkout"))
 }

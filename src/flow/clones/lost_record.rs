@@ -69,7 +69,7 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
         || session.repo.common_dir().display().to_string(),
         |url| url.without_credentials(),
     );
-    let desk = Membership::of_desk(
+    let new = Membership::of_desk(
         format!("{:016x}", (session.world.entropy)()),
         hub,
         Some(url),
@@ -86,6 +86,10 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
     };
     Ok(Some(FoundClone {
         path: path.clone(),
-        member: Membership::of_clone(desk, Some(place.agent), scope, branch),
+        member: Membership {
+            // The clone belongs to the checkout that restores its record, as its agents do.
+            desk: member.and_then(Membership::desk).map(str::to_owned),
+            ..Membership::of_clone(new, Some(place.agent), scope, branch)
+        },
     }))
 }

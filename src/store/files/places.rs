@@ -7,6 +7,7 @@ use crate::git::Repo;
 use crate::git::plain_file;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{Code, Error, Result, World};
+use crate::store::refs::ref_names;
 
 use super::atomic;
 
@@ -86,7 +87,8 @@ impl Places {
     /// Returns the folders of the worktree; `None` if no command of ours has changed it yet.
     pub fn find(repo: &Repo) -> Result<Option<Places>> {
         let colony = repo.git_dir().join("colony");
-        let Some(key) = Places::key_of(repo.git_dir())? else {
+        let known = Places::key_of(repo.git_dir())?;
+        let Some(key) = known.or_else(|| key_of_operations(repo)) else {
             return Ok(None);
         };
         let kept = Places::kept_in(repo.common_dir()).join(key.as_str());
@@ -95,12 +97,16 @@ impl Places {
 
     /// Returns the folders; on first use, gives the worktree its key. The caller holds the lock.
     pub fn require(repo: &Repo, world: &World) -> Result<Places> {
-        if let Some(places) = Places::find(repo)? {
-            return Ok(places);
+        let found = Places::find(repo)?;
+        if let Some(places) = &found
+            && key_in(repo.git_dir()).exists()
+        {
+            return Ok(places.clone());
         }
         let colony = repo.git_dir().join("colony");
         atomic::make_directory(&colony)?;
-        let key = format!("{:016x}\n", (world.entropy)());
+        let lost = found.map(|places| format!("{}\n", places.key.as_str()));
+        let key = lost.unwrap_or_else(|| format!("{:016x}\n", (world.entropy)()));
         atomic::write_durably(&key_in(repo.git_dir()), key.as_bytes())?;
         Places::find(repo)?.ok_or_else(|| {
             Error::new(Code::RepositoryBroken, "the worktree key vanished while it was written")
@@ -215,6 +221,18 @@ impl Places {
     pub fn kept_index(&self, id: OperationId) -> PathBuf {
         self.kept_by(id).join("index")
     }
+}
+
+/// Returns the key of the operations of a repository whose `colony` folder was deleted; `None` where they may be those of
+/// several worktrees.
+fn key_of_operations(repo: &Repo) -> Option<WorktreeKey> {
+    if repo.common_dir().join("worktrees").exists() {
+        return None;
+    }
+    let refs = repo.refs_below(ref_names::OPERATIONS).ok()?.into_iter();
+    let mut keys = refs.filter_map(|found| Some(ref_names::parse_operation(&found.name)?.0));
+    let key = keys.next()?;
+    keys.all(|other| other == key).then_some(key)
 }
 
 fn damaged(path: &Path) -> Error {

@@ -327,7 +327,7 @@ fn a_lost_record_is_written_again_by_the_user() {
         assert_eq!(refused["code"], "repository-broken", "{content:?}");
         if content != Some("{") {
             let hint = refused["hint"].as_str().unwrap();
-            assert!(hint.starts_with("git colony clones refresh 'ada'"), "{hint}");
+            assert!(hint.starts_with("git colony clones refresh ada"), "{hint}");
         }
         let listed = desk.json(&["clones"]);
         assert_eq!(listed["count"], 1, "{listed:#}");

@@ -38,7 +38,7 @@ fn a_clone_without_git_dir_is_repaired_around_its_files() {
     // In it, 'git init' is not the answer.
     let refused = ada.json(&["status"]);
     assert_eq!(refused["code"], "not-a-repository", "{refused:#}");
-    let hint = "git colony agents restore 'ada'   # by the user, in the checkout";
+    let hint = "git colony agents restore ada   # by the user, in the checkout";
     assert_eq!(refused["hint"], hint);
     let told = row(&here, "ada");
     assert_eq!((&told["lost"], &told["unsaved"]), (&json!(true), &Value::Null), "{told:#}");
@@ -46,7 +46,7 @@ fn a_clone_without_git_dir_is_repaired_around_its_files() {
     assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
     assert_eq!(fleet["removed"], json!([]), "{fleet:#}");
     let shown = desk.colony(&["fleet"]);
-    assert!(shown.contains("its .git is gone"), "{shown}");
+    assert!(shown.contains("its .git is damaged"), "{shown}");
     assert!(shown.contains("git colony agents restore ada"), "{shown}");
     // Nothing takes its work for that of a removed agent, or its folder for one that may go.
     let bob = desk.colony(&["agents", "new", "bob"]);
@@ -95,16 +95,146 @@ fn a_lost_clone_of_another_repository_is_not_told_of() {
     assert_eq!(refused.code, 128, "{}", refused.stdout);
 }
 
+/// Runs a shell in a clone, as its agent would.
+fn shell(desk: &Sandbox, clone: &View, script: &str) {
+    let mut shell = desk.process("sh");
+    shell.args(["-ec", script]).current_dir(&clone.root);
+    assert!(shell.status().unwrap().success(), "{script}");
+}
+
+/// Ways in which a program in a clone ruins its git directory.
+const DAMAGES: [&str; 11] = [
+    ": > .git/HEAD",
+    "rm .git/HEAD",
+    "echo main > .git/HEAD",
+    "rm -rf .git/refs .git/packed-refs",
+    "rm -rf .git/objects",
+    "rm .git/objects/info/alternates",
+    "rm .git/config",
+    "echo '[core' >> .git/config",
+    "rm -rf .git && git init -q",
+    "rm -rf .git && git init -q && git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m x",
+    "rm -rf .git && echo 'gitdir: /nowhere' > .git",
+];
+
 #[test]
-fn what_is_no_lost_clone_is_not_repaired() {
+fn a_clone_with_a_damaged_git_dir_is_repaired() {
+    for damage in DAMAGES {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        ada.write("kept.txt", "edited\n");
+        ada.write(".git/own", "kept too\n");
+        shell(&desk, &ada, damage);
+        let told = row(&here, "ada");
+        assert_eq!((&told["lost"], &told["commits"]), (&json!(true), &json!(1)), "{damage}");
+        let rows = desk.json(&["fleet"])["agents"].as_array().unwrap().len();
+        assert_eq!(rows, 1, "{damage}");
+        // Without its configuration git works, with the identity of the user.
+        if damage != "rm .git/config" {
+            let inside = ada.run(&["checkpoint", "-m", "x"]);
+            assert!(inside.stderr.contains("agents restore"), "{damage}: {}", inside.stderr);
+        }
+        let refused = desk.run(&["agents", "new", "ada"]);
+        assert!(refused.stderr.contains("git colony agents restore ada"), "{}", refused.stderr);
+        let restored = desk.json(&["agents", "restore", "ada"]);
+        assert_eq!(restored["files"], 1, "{damage}: {restored:#}");
+        let aside = restored["damaged_git_dir"].as_str().unwrap();
+        assert!(fs::symlink_metadata(aside).is_ok(), "{damage}: {aside}");
+        let own = !damage.starts_with("rm -rf .git ");
+        assert_eq!(std::path::Path::new(aside).join("own").exists(), own, "{damage}");
+        assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{damage}");
+        ada.git(&["fsck", "--strict"]);
+        assert_eq!(row(&here, "ada")["lost"], Value::Null, "{damage}");
+        desk.colony(&["clones", "gc"]);
+        assert!(fs::symlink_metadata(aside).is_ok(), "{damage}: {aside}");
+    }
+}
+
+#[test]
+fn a_damaged_clone_of_another_repository_keeps_its_folder() {
+    for damage in ["rm -rf .git", "rm -rf .git/colony", "rm -rf .git && git init -q"] {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        shell(&desk, &ada, damage);
+        let other = desk.outside().join("other");
+        desk.git(&["init", "-q", "-b", "main", other.to_str().unwrap()]);
+        let other = desk.at(other);
+        other.write("a.txt", "a\n");
+        other.git(&["add", "-A"]);
+        other.git(&["-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "a"]);
+        let made = other.json(&["agents", "new", "ada"]);
+        assert_ne!(made["path"], ada.root.to_str().unwrap(), "{damage}: {made:#}");
+        assert!(ada.path("kept.txt").exists(), "{damage}");
+        let repair: &[&str] = match damage {
+            "rm -rf .git/colony" => &["clones", "refresh", "ada"],
+            _ => &["agents", "restore", "ada"],
+        };
+        here.colony(repair);
+        assert_eq!(row(&here, "ada")["commits"], 1, "{damage}");
+    }
+}
+
+#[test]
+fn a_record_is_restored_for_the_checkout_that_asks() {
     let desk = Sandbox::new();
-    let (ada, _) = lost(&desk);
-    // A folder that somebody has made a repository again is theirs.
-    ada.git(&["init", "-q"]);
-    let refused = desk.run(&["agents", "restore", "ada"]);
-    assert_eq!(refused.code, 128, "{}", refused.stdout);
-    assert!(ada.path(".git/HEAD").exists());
-    assert_eq!(fs::read_to_string(ada.path("kept.txt")).unwrap(), "edited\n");
+    let here = desk.at(desk.root.clone());
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    let record = ada.path(".git/colony/membership.json");
+    let read = || -> Value { serde_json::from_slice(&fs::read(&record).unwrap()).unwrap() };
+    let desk_id = read()["desk"].clone();
+    assert!(desk_id.is_string(), "{desk_id}");
+    fs::remove_file(&record).unwrap();
+    here.colony(&["clones", "refresh", "ada"]);
+    assert_eq!(read()["desk"], desk_id);
+}
+
+#[test]
+fn a_checkout_goes_on_whose_colony_folder_was_deleted() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    desk.colony(&["fork", "idea"]);
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    here.json(&["fleet"]);
+    here.write("a.txt", "edited\n");
+    here.colony(&["checkpoint", "-m", "before"]);
+    let operations = here.json(&["ops"]);
+    let fleet = here.json(&["fleet"]);
+    let published = || desk.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/ops"]);
+    let keys = published();
+    fs::remove_dir_all(here.path(".git/colony")).unwrap();
+    assert_eq!(here.json(&["ops"]), operations);
+    let after = here.json(&["fleet"]);
+    assert_eq!((&after["agents"], &after["elsewhere"]), (&fleet["agents"], &fleet["elsewhere"]));
+    assert_eq!(published(), keys);
+    let before = here.git(&["rev-parse", "HEAD~"]);
+    here.colony(&["undo"]);
+    assert_eq!(here.git(&["rev-parse", "HEAD"]), before);
+    here.git(&["checkout", "-q", "a.txt"]);
+    here.colony(&["merge", "ada"]);
+    let desks = desk.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/desks"]);
+    assert_eq!(desks, "", "its own forks are not those of another checkout");
+    here.colony(&["agents", "remove", "ada"]);
+}
+
+#[test]
+fn logs_of_several_worktrees_are_not_guessed() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    here.write("one.txt", "one\n");
+    here.colony(&["checkpoint", "-m", "one"]);
+    let beside = desk.outside().join("beside");
+    here.git(&["worktree", "add", "-q", beside.to_str().unwrap()]);
+    let beside = desk.at(beside);
+    beside.write("two.txt", "two\n");
+    beside.colony(&["checkpoint", "-m", "two"]);
+    fs::remove_dir_all(here.path(".git/colony")).unwrap();
+    assert_eq!(here.json(&["ops"])["ops"], json!([]));
 }
 
 #[test]
