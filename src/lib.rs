@@ -15,20 +15,30 @@ mod signals;
 mod cli;
 mod ui;
 
-mod flow;
-
+mod agents;
 mod blackboard;
 mod clones;
 mod context;
 mod design;
+mod desk;
+mod init;
 mod knowledge;
+mod land;
 mod lfs;
 mod map;
+mod map_rows;
+mod migrate;
+mod operations;
 mod page;
+mod records;
+mod repo_map;
 mod search;
+mod sessions;
 mod setup;
 mod source;
+mod sync;
 mod text;
+mod watch;
 mod workspace;
 
 mod store;

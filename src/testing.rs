@@ -13,18 +13,18 @@ pub use crate::git::remote::network::Network;
 pub use crate::git::remote::submodules::Submodules;
 pub use crate::git::remote::url::{Provenance, RemoteUrl};
 pub use crate::git::{BareRepo, ObjectWrites, Objects, Oid, RefName, Repo};
-pub use crate::knowledge::record::{KnowledgeChunk, SourceRecord};
-pub use crate::knowledge::sources::Sources;
-pub use crate::map::row::SourceKind;
-pub use crate::map::schema::RepoMap;
-pub use crate::map::scope_record::{ScopeRecord, Scopes};
-pub use crate::map::scope_writing::Change;
-pub use crate::map::show::MapState;
+pub use crate::knowledge::stored::record::{KnowledgeChunk, SourceRecord};
+pub use crate::knowledge::stored::sources::Sources;
 pub use crate::model::interrupt::Interrupt;
 pub use crate::model::progress::{Progress, Step, Unit};
 pub use crate::model::warned::Warned;
 pub use crate::model::world::{Changes, Plane, UserConfiguration};
 pub use crate::model::{Code, Error, RepoPath, Result, World};
+pub use crate::repo_map::row::SourceKind;
+pub use crate::repo_map::schema::RepoMap;
+pub use crate::repo_map::scope_record::{ScopeRecord, Scopes};
+pub use crate::repo_map::scope_writing::Change;
+pub use crate::repo_map::show::MapState;
 pub use crate::setup::hooks::{FolderSort, Presence, git_hooks_state};
 pub use crate::source::literature::{ChunkRecord, Fetch, Library, Literature};
 pub use crate::store::Session;
@@ -86,8 +86,8 @@ pub mod manual {
 
 /// Its functions, by the name of their module.
 pub mod map_rows {
-    pub use crate::flow::map::map_rows::{Request, resolve};
-    pub use crate::flow::map::other_repositories::Network;
+    pub use crate::map_rows::other_repositories::Network;
+    pub use crate::map_rows::{Request, resolve};
 }
 
 /// Its functions, by the name of their module.
@@ -117,7 +117,7 @@ pub mod reference {
 
 /// Its functions, by the name of their module.
 pub mod scope_writing {
-    pub use crate::map::scope_writing::write;
+    pub use crate::repo_map::scope_writing::write;
 }
 
 /// Its functions, by the name of their module.
@@ -127,7 +127,7 @@ pub mod user_cache {
 
 /// Its functions, by the name of their module.
 pub mod working_files {
-    pub use crate::context::working_files::of_git;
+    pub use crate::context::scoring::working_files::of_git;
 }
 
 /// Its functions, by the name of their module.
@@ -138,10 +138,10 @@ pub mod yaml {
 /// Records that many repositories write at once.
 pub mod records {
     pub use crate::blackboard::entry::{Place, Value, write as write_value};
-    pub use crate::clones::sync::outbox::Writer;
-    pub use crate::clones::sync::rules::Sides;
-    pub use crate::flow::sync::{Fold, RecordSides};
     pub use crate::git::object::NewCommit;
     pub use crate::git::{Signature, TreeEntry};
+    pub use crate::records::outbox::Writer;
+    pub use crate::records::rules::Sides;
     pub use crate::store::refs::shared_record::{keys, write};
+    pub use crate::sync::{Fold, RecordSides};
 }

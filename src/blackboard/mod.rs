@@ -6,5 +6,6 @@
 
 pub mod agent_marks;
 pub mod board;
+pub mod boards;
 pub mod change;
 pub mod entry;

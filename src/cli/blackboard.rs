@@ -1,11 +1,11 @@
 //! `git colony blackboard`
 
-use crate::blackboard::change::Change;
-use crate::blackboard::entry::{MAX_VALUE, Place, Value};
-use crate::flow::blackboard::{
+use crate::blackboard::boards::{
     self, BlackboardReport, BlackboardRow, ChangeReport, ChangeStatus, KeyReport, KeyRow,
 };
-use crate::flow::reports::completion::Names;
+use crate::blackboard::change::Change;
+use crate::blackboard::entry::{MAX_VALUE, Place, Value};
+use crate::desk::completion::Names;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -157,24 +157,24 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 value: Some(&value),
                 if_version: if_version.as_deref(),
             };
-            let report = blackboard::change(&session, change)?;
+            let report = boards::change(&session, change)?;
             face.answer(&report)
         }
         Action::Delete { place, if_version, dry_run } => {
             let session = face.session(Run::from(dry_run))?;
             let change =
                 Change { place: place.place(), value: None, if_version: if_version.as_deref() };
-            let report = blackboard::change(&session, change)?;
+            let report = boards::change(&session, change)?;
             face.answer(&report)
         }
         Action::Get { place } => {
             let session = face.session(Run::ForReal)?;
-            let report = blackboard::get(&session, &place.scope, &place.key)?;
+            let report = boards::get(&session, &place.scope, &place.key)?;
             face.answer(&report)
         }
         Action::List { scope } => {
             let session = face.session(Run::ForReal)?;
-            let report = blackboard::list(&session, scope.as_deref())?;
+            let report = boards::list(&session, scope.as_deref())?;
             face.answer(&report)
         }
     }

@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 
-use crate::flow::workspace::cargo::{self, CargoDiagnostic, CargoReport, CargoRequest, CargoTask};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::cargo::{self, CargoDiagnostic, CargoReport, CargoRequest, CargoTask};
 
 use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};

@@ -2,8 +2,6 @@
 
 use clap::Subcommand;
 
-use crate::flow::workspace::catalog::{self, CatalogCheckReport, CatalogReport, CatalogState};
-use crate::flow::workspace::catalog_edit::{self, Addition, CatalogChangeReport, Change, Changed};
 use crate::git::Checkout;
 use crate::model::time::Moment;
 use crate::model::world::Plane;
@@ -11,8 +9,10 @@ use crate::model::{Result, World};
 use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
-use crate::workspace::catalog::resolve::{Reach, Workspace};
-use crate::workspace::catalog::{AccessMode, CatalogRepository};
+use crate::workspace::catalog::{self, CatalogCheckReport, CatalogReport, CatalogState};
+use crate::workspace::catalog_edit::{self, Addition, CatalogChangeReport, Change, Changed};
+use crate::workspace::checkout::catalog::resolve::{Reach, Workspace};
+use crate::workspace::checkout::catalog::{AccessMode, CatalogRepository};
 
 use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};

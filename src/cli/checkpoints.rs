@@ -4,18 +4,17 @@ use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agents::colony::taking_part;
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
 use crate::design::restore::restore_target::Target;
-use crate::flow;
-use crate::flow::checkpoint_deletion::CheckpointDeleteReport;
-use crate::flow::clones::colony;
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
+use crate::operations::checkpoint_deletion::{self, CheckpointDeleteReport};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;
@@ -105,13 +104,13 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         None => list(face, args),
         Some(Action::Show { name }) => {
             let session = face.session(Run::ForReal)?;
-            colony::gather_checkpoint(&session, name);
+            taking_part::gather_checkpoint(&session, name);
             let report = show(&session, name)?;
             face.answer(&report)
         }
         Some(Action::Delete { names, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = flow::checkpoint_deletion::delete(&session, names)?;
+            let report = checkpoint_deletion::delete(&session, names)?;
             face.answer(&report)
         }
     }

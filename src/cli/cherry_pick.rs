@@ -1,10 +1,10 @@
 //! `git colony cherry-pick`
 
+use crate::agents::agent_places;
 use crate::design::merge::resolve;
 use crate::design::pick::{self, PickReport, Request};
 use crate::design::undo::undo_report::UndoReport;
-use crate::flow::agents::agent_places;
-use crate::flow::reports::log;
+use crate::desk::log;
 use crate::git::Oid;
 use crate::model::Error;
 use crate::model::time::Moment;

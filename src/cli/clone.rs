@@ -1,7 +1,7 @@
 //! `git colony clone`
 
-use crate::flow::clones::clone::{self, CloneReport, CloneStatus, Request};
-use crate::flow::clones::{clone_preview, setup_commands};
+use crate::agents::colony::clone::{self, CloneReport, CloneStatus, Request};
+use crate::agents::colony::{clone_preview, setup_commands};
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

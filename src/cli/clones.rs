@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
-use crate::flow::agents::kept_clones::KeptFolder;
-use crate::flow::agents::removed_agents_work::HeldRemoval;
-use crate::flow::clones::clone_refresh::{self, RefreshReport};
-use crate::flow::clones::setup_commands::{self, SetupCommand, SetupReport, Status};
-use crate::flow::clones::{self, Clone, ClonesReport, GcReport};
+use crate::agents::agent_removal::{RemovalOptions, RemovedAgent};
+use crate::agents::colony::setup_commands::{self, SetupCommand, SetupReport, Status};
+use crate::agents::colony::{self, Clone, ClonesReport, GcReport};
+use crate::agents::kept_clones::KeptFolder;
+use crate::agents::removed_agents_work::HeldRemoval;
 use crate::git::Oid;
 use crate::model::time::{self, Moment};
+use crate::sync::clone_refresh::{self, RefreshReport};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -107,9 +107,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, session) = face.session_of_colonies()?;
     let session = session.as_ref();
     match args.action {
-        None | Some(Action::List) => face.answer(&clones::list(&world, session)?),
+        None | Some(Action::List) => face.answer(&colony::list(&world, session)?),
         Some(Action::Remove { id, force, dry_run }) => {
-            let report = clones::remove(&world, session, &id, RemovalOptions { force, dry_run })?;
+            let report = colony::remove(&world, session, &id, RemovalOptions { force, dry_run })?;
             face.answer(&report)
         }
         Some(Action::Refresh { id, dry_run: true }) => {
@@ -130,7 +130,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             face.answer(&setup_commands::set_up(&world, session, &request)?)
         }
         Some(Action::Gc { force, dry_run }) => {
-            face.answer(&clones::gc(&world, session, RemovalOptions { force, dry_run })?)
+            face.answer(&colony::gc(&world, session, RemovalOptions { force, dry_run })?)
         }
     }
 }

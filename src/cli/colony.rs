@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agents::colony::colonies;
 use crate::clones::hub::colonies::Colony;
-use crate::flow::clones::colonies;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

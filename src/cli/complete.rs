@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 use clap::Arg;
 
-use crate::flow::reports::completion::{self, Names, Offer, Wanted};
+use crate::desk::completion::{self, Names, Offer, Wanted};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
 use crate::model::escape;

@@ -1,6 +1,6 @@
 //! The options that say which directories a new clone holds.
 
-use crate::flow::clones::cone::Cone;
+use crate::agents::colony::cone::Cone;
 
 // What 'agents new' and 'clone' have in common. As documentation, it would be the help of 'agents new'.
 #[derive(Debug, clap::Args)]

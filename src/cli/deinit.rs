@@ -1,6 +1,6 @@
 //! `git colony deinit`
 
-use crate::flow::deinit::{self, DeinitReport, Depth, Request};
+use crate::init::deinit::{self, DeinitReport, Depth, Request};
 use crate::model::time::Moment;
 use crate::ui::answer::Answer;
 use crate::ui::answer::Outcome;

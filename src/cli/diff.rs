@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::agents::{agent_places, agent_state};
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::diff::{
     self, ChangeType, DiffEntry, DiffReport, Named, Request, Since, WORKTREE, WithPatch,
 };
-use crate::flow::agents::{agent_places, agent_state};
-use crate::flow::reports::completion::Names;
-use crate::flow::reports::log;
+use crate::desk::completion::Names;
+use crate::desk::log;
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::store::Session;

@@ -1,5 +1,7 @@
 //! Which function runs which command.
 
+use crate::ui::answer::Outcome;
+
 use super::args::{
     AgentCommand, CalledCommand, Command, ContextCommand, DesignCommand, SetupCommand,
     StateCommand, WorkspaceCommand,
@@ -13,7 +15,6 @@ use super::{
     scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
     watch,
 };
-use crate::ui::answer::Outcome;
 
 impl Face<'_> {
     pub(super) fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {

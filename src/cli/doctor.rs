@@ -1,6 +1,6 @@
 //! `git colony doctor`
 
-use crate::flow::doctor::{self, Depth, DoctorReport};
+use crate::desk::doctor::{self, Depth, DoctorReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

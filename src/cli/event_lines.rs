@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use crate::flow::events::EventEntry;
 use crate::ui::text;
+use crate::watch::events::EventEntry;
 
 /// The most members of a value that a line has.
 const MAX_MEMBERS: usize = 4;

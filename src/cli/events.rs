@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::flow::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
 use crate::model::escape;
 use crate::model::time::{self, Moment};
 use crate::store::Session;
@@ -12,6 +11,7 @@ use crate::ui::answer::{Answer, Form, Outcome};
 use crate::ui::layout::Block;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
+use crate::watch::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
 
 use super::actions::{Effect, Group, How, action, as_arg, how, same};
 use super::checkpoints::age;

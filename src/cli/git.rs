@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::flow::workspace::git_tools::{self, DiffOf, GitLogReport, GitQuestion, GitTextReport};
-use crate::flow::workspace::query::query_log::LoggedCommit;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::git_tools::{self, DiffOf, GitLogReport, GitQuestion, GitTextReport};
+use crate::workspace::query::query_log::LoggedCommit;
 
 use super::actions::{Effect, Group, action, as_arg, same};
 use super::declaration::{Declaration, Screen, Section};

@@ -1,13 +1,13 @@
 //! `git colony git find`, `read` and `history`
 
-use crate::flow::workspace::code::find_lines::{self, FindRequest, FoundLinesReport, FoundText};
-use crate::flow::workspace::code::line_history::{self, HistoryReport, HistoryRequest};
-use crate::flow::workspace::code::read_lines::{self, FileLines, ReadReport};
-use crate::flow::workspace::query::query_log::LoggedCommit;
 use crate::model::time::Moment;
 use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::code::find_lines::{self, FindRequest, FoundLinesReport, FoundText};
+use crate::workspace::code::line_history::{self, HistoryReport, HistoryRequest};
+use crate::workspace::code::read_lines::{self, FileLines, ReadReport};
+use crate::workspace::query::query_log::LoggedCommit;
 
 use super::actions::{Effect, Group, How, action, as_arg, how, same};
 use super::declaration::Declaration;

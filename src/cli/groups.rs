@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::flow::workspace::groups::{self, GroupAgent, GroupRow, GroupsReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
-use crate::workspace::groups::GroupSource;
+use crate::workspace::checkout::groups::GroupSource;
+use crate::workspace::groups::{self, GroupAgent, GroupRow, GroupsReport};
 
 use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};

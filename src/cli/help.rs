@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flow::reports::manual_pages::{self, ManualPage, ManualReport};
+use crate::desk::manual_pages::{self, ManualPage, ManualReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::flow::hook::{self, FiredHook};
-use crate::flow::worktree_hook;
+use crate::desk::hook::{self, FiredHook};
+use crate::desk::worktree_hook;
 use crate::git::process::end_children;
 use crate::model::Error;
 use crate::model::interrupt::Interrupt;

@@ -1,13 +1,13 @@
 //! `git colony id`
 
-use crate::flow::workspace::id::{self, IdReport};
 use crate::git::Checkout;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result, World};
 use crate::store::settings::colony_toml::SettingsProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
-use crate::workspace::layout::{Capabilities, Member, MemberKind};
+use crate::workspace::checkout::layout::{Capabilities, Member, MemberKind};
+use crate::workspace::id::{self, IdReport};
 
 use super::actions::{Effect, Group, action};
 use super::declaration::{Declaration, Screen, Section};

@@ -1,9 +1,9 @@
 //! `git colony index`
 
-use crate::flow::workspace::index::{self, IndexReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::index::{self, IndexReport};
 
 use super::actions::{Effect, Group, action};
 use super::declaration::{Declaration, Screen, Section};

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::flow::knowledge::acquire::{self, Acquisition};
-use crate::flow::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
-use crate::flow::map::other_repositories::Network;
-use crate::flow::search;
+use crate::knowledge::acquire::{self, Acquisition};
+use crate::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
+use crate::map_rows::other_repositories::Network;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result};
+use crate::search;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

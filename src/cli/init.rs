@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::flow::init::{self, InitReport, InitStatus, Request, WantedLfs};
 use crate::git::remote::url::{Provenance, RemoteUrl};
-use crate::map::data_globs::DataGlob;
+use crate::init::{self, InitReport, InitStatus, Request, WantedLfs};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
+use crate::repo_map::data_globs::DataGlob;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

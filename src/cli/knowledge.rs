@@ -1,7 +1,7 @@
 //! `git colony knowledge`
 
-use crate::flow::knowledge::clear::{self, Choice, ClearReport, ClearedSource};
-use crate::flow::knowledge::listing::{self, KnowledgeReport, KnowledgeSource};
+use crate::knowledge::clear::{self, Choice, ClearReport, ClearedSource};
+use crate::knowledge::listing::{self, KnowledgeReport, KnowledgeSource};
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::store::Session;
@@ -97,7 +97,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                     return Ok(source);
                 }
                 let path = typed_path::repo_path(&session, source.as_ref())?;
-                Ok(crate::knowledge::record::source_uri(&path))
+                Ok(crate::knowledge::stored::record::source_uri(&path))
             });
             Choice::Named(names.collect::<Result<_>>()?)
         }
@@ -114,7 +114,7 @@ fn prefix_from_root(session: &Session, typed: String) -> Result<String> {
     let path = typed_path::repo_path(session, typed.as_ref())?;
     let is_folder = typed.ends_with('/') && !path.as_bytes().is_empty();
     let end = if is_folder { "/" } else { "" };
-    Ok(format!("{}{end}", crate::knowledge::record::source_uri(&path)))
+    Ok(format!("{}{end}", crate::knowledge::stored::record::source_uri(&path)))
 }
 
 impl Answer for KnowledgeReport {

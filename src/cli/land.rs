@@ -1,10 +1,10 @@
 //! `git colony land` and `git colony try`
 
-use crate::flow::land::{
+use crate::desk::completion::Names;
+use crate::land::{
     self, Breaks, Forecast, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome,
     TryReport, WhichTests, Who, Why,
 };
-use crate::flow::reports::completion::Names;
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

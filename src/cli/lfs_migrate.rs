@@ -1,8 +1,6 @@
 //! `git colony lfs migrate`
 
-use crate::flow::migrate::{
-    self, Agents, MigrateReport, MigrateStatus, Publication, Replaced, Request,
-};
+use crate::migrate::{self, Agents, MigrateReport, MigrateStatus, Publication, Replaced, Request};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -1,8 +1,8 @@
 //! `git colony log`
 
-use crate::flow::agents::agent_places;
-use crate::flow::reports::completion::Names;
-use crate::flow::reports::log::{self, Entry, LogReport, Uncommitted};
+use crate::agents::agent_places;
+use crate::desk::completion::Names;
+use crate::desk::log::{self, Entry, LogReport, Uncommitted};
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

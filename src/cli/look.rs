@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::Exit;
 use crate::env::{Env, Terminal};
-use crate::flow::workspace::bench::{self, Measured};
 use crate::git::Repo;
 use crate::git::process::pager::{self, PagerSettings, PagerStreams};
 use crate::model::time::Moment;
@@ -14,6 +13,7 @@ use crate::model::{Result, World};
 use crate::store::settings;
 use crate::ui::answer::Form;
 use crate::ui::theme::Palette;
+use crate::workspace::bench::{self, Measured};
 
 use super::args::ColorWhen;
 use super::{Face, Stop};

@@ -2,12 +2,12 @@
 
 use chrono::NaiveDate;
 
-use crate::flow::reports::completion::Names;
-use crate::flow::workspace::memory::{
-    self, MAX_NOTE_BYTES, MemoryAddReport, MemoryPathReport, MemoryReport, NoteFor,
-};
+use crate::desk::completion::Names;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::memory::{
+    self, MAX_NOTE_BYTES, MemoryAddReport, MemoryPathReport, MemoryReport, NoteFor,
+};
 
 use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
+use crate::agents::{agent_places, agent_state};
 use crate::blackboard::agent_marks::Marks;
 use crate::design::allowed_paths::path_gate::OthersRules;
 use crate::design::fork::forks::MergeOutcome;
@@ -11,8 +12,7 @@ use crate::design::merge::conflicts::Conflict;
 use crate::design::merge::settle::{Choice, Settle};
 use crate::design::merge::{self, MergeReport, Request, UncommittedWork, resolve};
 use crate::design::undo::undo_report::UndoReport;
-use crate::flow::agents::{agent_places, agent_state};
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};

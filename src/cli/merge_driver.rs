@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
 use crate::design::drivers::{Driver, Marks};
-use crate::flow::merge_driver::{self, Request, Settled};
 use crate::model::{Code, Error, RepoPath};
+use crate::setup::merge_driver::{self, Request, Settled};
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};

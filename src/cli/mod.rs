@@ -114,8 +114,8 @@ use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
 use crate::Exit;
+use crate::agents::colony::taking_part;
 use crate::env::Env;
-use crate::flow::clones::colony as taking_part;
 use crate::git::process::trace;
 use crate::model::progress::Progress;
 use crate::model::{Error, Result, World};

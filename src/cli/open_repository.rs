@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::flow::clones::{checkout_settings, clone_of_agent, colony as taking_part};
+use crate::agents::colony::{checkout_settings, clone_of_agent, taking_part};
 use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::world::{NamedRoot, Plane};

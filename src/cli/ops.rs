@@ -2,11 +2,11 @@
 
 use crate::clones::removal::removed_clone::RemovedClone;
 use crate::design::checkpoint::retention::PruneReport;
-use crate::flow::prune::{self, What};
-use crate::flow::reports::operations::{self, OperationInfo, OperationReport, OperationsReport};
+use crate::desk::prune::{self, What};
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
+use crate::operations::listing::{self, OperationInfo, OperationReport, OperationsReport};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;
 use crate::ui::text;
@@ -84,8 +84,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         None => {
             let session = face.session(Run::ForReal)?;
             let report = match &args.removed {
-                Some(name) => operations::list_removed(&session, name)?,
-                None => operations::list(&session, args.all_worktrees)?,
+                Some(name) => listing::list_removed(&session, name)?,
+                None => listing::list(&session, args.all_worktrees)?,
             };
             face.answer(&match args.limit {
                 Some(limit) => report.newest(limit),
@@ -101,8 +101,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                 )
             })?;
             let report = match removed {
-                Some(name) => operations::show_removed(&session, name, id)?,
-                None => operations::show(&session, id)?,
+                Some(name) => listing::show_removed(&session, name, id)?,
+                None => listing::show(&session, id)?,
             };
             face.answer(&report)
         }

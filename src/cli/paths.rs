@@ -1,9 +1,9 @@
 //! `git colony paths`
 
-use crate::flow::workspace::paths::{self, PathsReport, PlaceOf, StatePlace};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::paths::{self, PathsReport, PlaceOf, StatePlace};
 
 use super::actions::{Effect, Group, action};
 use super::declaration::{Declaration, Screen, Section};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::flow::context::known_projects::ProjectSource;
-use crate::flow::context::project_changes::{self, ProjectChange, ProjectChangeReport};
-use crate::flow::context::projects::{self, PlanRow, PlansReport, ProjectRow, ProjectsReport};
-use crate::flow::reports::completion::Names;
+use crate::context::known_projects::ProjectSource;
+use crate::context::project_changes::{self, ProjectChange, ProjectChangeReport};
+use crate::context::projects::{self, PlanRow, PlansReport, ProjectRow, ProjectsReport};
+use crate::desk::completion::Names;
 use crate::model::time::Moment;
 use crate::store::Session;
 use crate::store::settings::projects::{

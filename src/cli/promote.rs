@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::flow::knowledge::promotion::{self, PromotionReport, RoutedFile};
-use crate::map::promotion::Direction;
-use crate::map::row::Destination;
+use crate::knowledge::promotion::{self, PromotionReport, RoutedFile};
 use crate::model::Result;
 use crate::model::time::Moment;
+use crate::repo_map::promotion::Direction;
+use crate::repo_map::row::Destination;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -2,7 +2,7 @@
 
 use crate::design::checkpoint::dropped_commits::DroppedCommit;
 use crate::design::checkpoint::retention::PruneReport;
-use crate::flow::prune::{self, What};
+use crate::desk::prune::{self, What};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::id::SessionId;
 use crate::model::time::Moment;

@@ -2,17 +2,17 @@
 
 use clap::Subcommand;
 
-use crate::flow::workspace::query::Asked;
-use crate::flow::workspace::query::mirror::Fetching;
-use crate::flow::workspace::query::query_file::{self, FileRequest, QueryFileReport};
-use crate::flow::workspace::query::query_indexed::{self, IndexedRequest};
-use crate::flow::workspace::query::query_list::{self, ListRequest, QueryListReport};
-use crate::flow::workspace::query::query_log::{self, LogRequest, QueryLogReport};
-use crate::flow::workspace::query::query_text::{self, QueryTextReport, TextLimits, TextRequest};
 use crate::git::Checkout;
 use crate::model::Result;
 use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::Outcome;
+use crate::workspace::query::Asked;
+use crate::workspace::query::mirror::Fetching;
+use crate::workspace::query::query_file::{self, FileRequest, QueryFileReport};
+use crate::workspace::query::query_indexed::{self, IndexedRequest};
+use crate::workspace::query::query_list::{self, ListRequest, QueryListReport};
+use crate::workspace::query::query_log::{self, LogRequest, QueryLogReport};
+use crate::workspace::query::query_text::{self, QueryTextReport, TextLimits, TextRequest};
 
 use super::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use super::declaration::{Declaration, Screen, Section};

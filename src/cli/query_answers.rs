@@ -1,13 +1,13 @@
 //! What `git colony query` says.
 
-use crate::flow::workspace::query::Answered;
-use crate::flow::workspace::query::query_file::{FileText, QueryFileReport};
-use crate::flow::workspace::query::query_list::{FilePath, QueryListReport};
-use crate::flow::workspace::query::query_log::{CommitOf, QueryLogReport};
-use crate::flow::workspace::query::query_text::{NotSearched, QueryTextReport, TextHit};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::query::Answered;
+use crate::workspace::query::query_file::{FileText, QueryFileReport};
+use crate::workspace::query::query_list::{FilePath, QueryListReport};
+use crate::workspace::query::query_log::{CommitOf, QueryLogReport};
+use crate::workspace::query::query_text::{NotSearched, QueryTextReport, TextHit};
 
 impl Answered {
     /// Returns the sentence about results of this name.

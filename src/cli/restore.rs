@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::agents::agent_state;
+use crate::agents::colony::taking_part;
 use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
 use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::restore::restore_report::{AbsentSubmodule, FileCounts, RestoreReport};
 use crate::design::restore::{self, Request, RestoreMode};
 use crate::design::submodule::AbsenceReason;
-use crate::flow::agents::agent_state;
-use crate::flow::clones::colony;
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
 use crate::model::{Code, Error, RepoPath};
@@ -106,7 +106,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     refuse_usage(&args, &name)?;
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
-    colony::gather_state(&session, &args.name);
+    taking_part::gather_state(&session, &args.name);
     let typed = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
     let state = agent_state::find(&session, &args.name)?;
     let target = state.as_ref().map(|state| state.to_restore(&session)).transpose()?;

@@ -1,9 +1,9 @@
 //! `git colony revert`
 
+use crate::agents::agent_places;
 use crate::design::merge::conflicts::Conflict;
 use crate::design::revert::{self, Request, RevertOutcome, RevertReport, RevertedMerge};
-use crate::flow::agents::agent_places;
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

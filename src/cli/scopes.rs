@@ -1,9 +1,9 @@
 //! `git colony scopes`
 
-use crate::flow::pages::scopes::{self, MappedReport, Mapping, ScopeReport, ScopesReport};
-use crate::flow::pages::unmap::{self, ScopeCopy, UnmapReport, UnmapStatus};
-use crate::map::row::SourceKind;
+use crate::map::pages::scopes::{self, MappedReport, Mapping, ScopeReport, ScopesReport};
+use crate::map::pages::unmap::{self, ScopeCopy, UnmapReport, UnmapStatus};
 use crate::model::time::Moment;
+use crate::repo_map::row::SourceKind;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -6,13 +6,13 @@ use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop, pages};
-use crate::flow::search::{
-    self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin, absence,
-};
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::Work;
-use crate::search::query::{Query, Syntax};
+use crate::search::index::query::{Query, Syntax};
+use crate::search::{
+    self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin, absence,
+};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -1,12 +1,12 @@
 //! `git colony session`
 
-use crate::flow::sessions::new_session::{NewSessionReport, Where};
-use crate::flow::sessions::old_sessions::AdoptReport;
-use crate::flow::sessions::session_changes::{self, SessionChange, SessionChangeReport};
-use crate::flow::sessions::session_list::{self, Listed, SessionsReport};
-use crate::flow::sessions::session_show::SessionReport;
-use crate::flow::sessions::session_work::WithPatch;
-use crate::flow::sessions::{SessionPlace, new_session, old_sessions, session_show};
+use crate::sessions::new_session::{NewSessionReport, Where};
+use crate::sessions::old_sessions::AdoptReport;
+use crate::sessions::session_changes::{self, SessionChange, SessionChangeReport};
+use crate::sessions::session_list::{self, Listed, SessionsReport};
+use crate::sessions::session_show::SessionReport;
+use crate::sessions::session_work::WithPatch;
+use crate::sessions::{SessionPlace, new_session, old_sessions, session_show};
 use crate::ui::answer::Outcome;
 
 use super::actions::{Effect, Group, action, as_arg, same};

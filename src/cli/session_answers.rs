@@ -1,14 +1,14 @@
 //! What `git colony session` says.
 
-use crate::flow::sessions::new_session::NewSessionReport;
-use crate::flow::sessions::old_sessions::AdoptReport;
-use crate::flow::sessions::session_changes::SessionChangeReport;
-use crate::flow::sessions::session_list::{SessionRow, SessionsReport};
-use crate::flow::sessions::session_show::SessionReport;
-use crate::flow::sessions::session_undo::{OtherOperation, SessionUndoReport};
 use crate::model::RepoPath;
 use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
+use crate::sessions::new_session::NewSessionReport;
+use crate::sessions::old_sessions::AdoptReport;
+use crate::sessions::session_changes::SessionChangeReport;
+use crate::sessions::session_list::{SessionRow, SessionsReport};
+use crate::sessions::session_show::SessionReport;
+use crate::sessions::session_undo::{OtherOperation, SessionUndoReport};
 use crate::store::lease::lease_holder::SESSION_VARIABLE;
 use crate::store::session_log::session_event::SessionEvent;
 use crate::ui::answer::Answer;

@@ -1,8 +1,8 @@
 //! `git colony status`, with `--line` for prompts
 
 use crate::design::undo::undo_preview::UndoStep;
-use crate::flow::reports::status::{self, StatusReport};
-use crate::flow::reports::status_line::{self, LineReport};
+use crate::desk::status::{self, StatusReport};
+use crate::desk::status_line::{self, LineReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

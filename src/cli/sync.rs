@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
-use crate::flow::sync::{self, Direction, Request, SyncReport, SyncResult, SyncedRef, Way};
 use crate::model::RepoPath;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::store::operation::last_act;
+use crate::sync::{self, Direction, Request, SyncReport, SyncResult, SyncedRef, Way};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -1,12 +1,12 @@
 //! `git colony tools`
 
-use crate::flow::reports::completion::Names;
-use crate::flow::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
+use crate::desk::completion::Names;
 use crate::model::time::Moment;
 use crate::setup::scaffolds;
 use crate::setup::tool_spec::{ToolSpec, WantedTool};
 use crate::setup::tool_target::{self, TypedPlace};
 use crate::setup::tooling_imports::ImportProblem;
+use crate::setup::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -1,6 +1,6 @@
 //! `git colony topology`
 
-use crate::flow::reports::topology::{self, Branch, TopologyReport};
+use crate::desk::topology::{self, Branch, TopologyReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

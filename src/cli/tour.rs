@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::desk::tour::{self, Ground};
 use crate::env::{Env, Terminal};
-use crate::flow::tour::{self, Ground};
 use crate::model::interrupt::Interrupt;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;

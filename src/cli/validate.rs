@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::flow::workspace::validate::{self, CheckedAs, ValidateReport};
 use crate::model::time::Moment;
 use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::validate::{self, CheckedAs, ValidateReport};
 
 use super::actions::{Effect, Group, action, same};
 use super::declaration::{Declaration, Screen, Section};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flow::reports::formats;
+use crate::desk::formats;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 

@@ -5,10 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::flow::watch::watcher::{self, Done, Go, Options};
-use crate::flow::watch::{
-    self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchReport, WatchesReport, watch_log,
-};
 use crate::git::process::detached;
 use crate::model::escape;
 use crate::model::time;
@@ -16,6 +12,10 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::ui::answer::{Answer as _, Form, Outcome};
 use crate::ui::text;
+use crate::watch::watcher::{self, Done, Go, Options};
+use crate::watch::{
+    self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchReport, WatchesReport, watch_log,
+};
 
 use super::actions::{Effect, Group, action, as_arg, same};
 use super::declaration::{Declaration, Screen, Section};

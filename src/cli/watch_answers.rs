@@ -1,10 +1,10 @@
 //! How watches are shown: one that was started, their list, one that was stopped.
 
-use crate::flow::watch::{OnChange, StoppedReport, WatchEntry, WatchReport, WatchesReport};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::watch::{OnChange, StoppedReport, WatchEntry, WatchReport, WatchesReport};
 
 use super::checkpoints::age;
 

@@ -6,6 +6,5 @@ pub mod found;
 pub mod hub;
 pub mod new_clone;
 pub mod removal;
-pub mod sync;
 pub mod test_results;
 pub mod try_tree;

@@ -1,8 +1,81 @@
-//! The context of a task: which files of a project are read, and how what was read is ranked within a budget.
+//! The context of a task: projects and plans, their files in tiers, and a text of them within a budget.
 //!
-//! It knows files and rules, not where tiers are stored; the use cases join it with search and pages.
+//! Without any configuration there is one project, `default`, the repository itself, and one plan of that name.
 
-pub mod binary_names;
-pub mod reading;
-pub mod score;
-pub mod working_files;
+pub mod assembly;
+mod catalog_checkout;
+mod covering_pages;
+pub mod fragment_list;
+pub mod hydrate;
+pub mod known_projects;
+mod opened_tiers;
+mod pieces;
+mod plan_passages;
+pub mod project_changes;
+mod project_files;
+mod project_reading;
+pub mod projects;
+pub mod scoring;
+mod task_file;
+mod task_files;
+pub mod tiers;
+mod views;
+
+use serde_json::json;
+
+use crate::model::{Code, Error};
+use crate::store::Session;
+use crate::store::cache::database::Unusable;
+use crate::store::state::event_log;
+use crate::store::state::{FragmentName, TierChanges, TierLimits};
+
+/// Maximum fragments of the warm tier of a project.
+const WARM_FRAGMENTS: usize = 500;
+
+/// Maximum fragments of its cold tier.
+const COLD_FRAGMENTS: usize = 5_000;
+
+fn limits(session: &Session) -> TierLimits {
+    TierLimits {
+        hot_tokens: session.settings.context_hot_tokens,
+        warm: WARM_FRAGMENTS,
+        cold: COLD_FRAGMENTS,
+    }
+}
+
+/// Returns who acts, as the state names it.
+fn owner(session: &Session) -> String {
+    session.settings.agent.clone().unwrap_or_default()
+}
+
+fn now(session: &Session) -> i64 {
+    session.world.now().timestamp_millis()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn unusable(why: Unusable) -> Error {
+    if let Some(waited) = why.waited("the state of the colony") {
+        return waited;
+    }
+    let message = format!("cannot use the state of the colony: {why}");
+    Error::new(Code::StateUnusable, message).hint("git colony doctor")
+}
+
+/// Returns the id of a fragment.
+fn fragment_id(project: &str, name: &FragmentName) -> String {
+    format!("{project}:{}:{}", name.resource, name.path)
+}
+
+/// Writes the events of fragments that moved, for each direction one.
+fn announce(session: &Session, project: &str, changes: &TierChanges) {
+    let moved = [
+        ("promoted", &changes.promoted),
+        ("demoted", &changes.demoted),
+        ("evicted", &changes.evicted),
+    ];
+    for (what, names) in moved.into_iter().filter(|(_, names)| !names.is_empty()) {
+        let ids: Vec<String> = names.iter().map(|it| fragment_id(project, it)).collect();
+        let value = json!({"project": project, "count": ids.len(), "fragments": ids});
+        event_log::announce(session, format!("context:{what}:{project}"), value);
+    }
+}

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Result, ResultExt as _, World};
 
 use super::refs::usual_default_branches;
 use super::remote::url::{Provenance, RemoteUrl, Transport, redact_refused};
 use super::repo::{Places, canonical};
 use super::{ObjectWrites, Oid, RefName, Repo, discovery};
-use crate::model::interrupt::Interrupt;
 
 /// The host of an origin, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -7,9 +7,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::plain_file;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
+
+use super::plain_file;
 
 /// The files that are read to open a repository, and the maximum size of each.
 const FILES: [(&str, u64); 9] = [

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::listing::unusable;
-use super::mapping::{self, Job, read_pages};
 use crate::model::{RepoPath, Result};
 use crate::store::cache::page_table::{DirectoryRow, PageTable, ScopeRow};
 use crate::store::cache::user_cache::UserCache;
+
+use super::listing::unusable;
+use super::mapping::{self, Job, read_pages};
 
 /// The tokens of each file that has a record.
 pub type FileTokens = BTreeMap<RepoPath, u64>;

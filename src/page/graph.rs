@@ -23,15 +23,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::listing::Neighbor;
-use super::mapping::read_pages;
-use super::pages::{Page, PageId};
-use super::relations::{self, Source};
 use crate::git::Oid;
 use crate::model::{RepoPath, Result};
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 use crate::store::cache::relation_cache::RelationCache;
+
+use super::listing::Neighbor;
+use super::mapping::read_pages;
+use super::pages::{Page, PageId};
+use super::relations::{self, Source};
 
 /// The maximum weight of a shared history.
 const TOGETHER: f64 = 0.3;

@@ -3,15 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::graph::RelationshipType;
-use super::mapping::read_pages;
-use super::pages::{self, Page, PageId};
-use super::part_numbers::PartNumbers;
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::record::Record;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
+
+use super::graph::RelationshipType;
+use super::mapping::read_pages;
+use super::pages::{self, Page, PageId};
+use super::part_numbers::PartNumbers;
 
 /// A record of a page, without its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

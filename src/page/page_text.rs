@@ -7,8 +7,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::listing::{Neighbor, RecordEntry};
-use super::pages::{Page, PageId};
 use crate::git::Oid;
 use crate::model::{Code, Error, Result, escape};
 use crate::source::file;
@@ -16,6 +14,9 @@ use crate::source::literature::{Library, Literature};
 use crate::source::record::{Record, RecordKind};
 use crate::text::headed::headed;
 use crate::text::tokenizer::Tokenizer;
+
+use super::listing::{Neighbor, RecordEntry};
+use super::pages::{Page, PageId};
 
 /// The format of a page as one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::packer::{self, Item, Limits};
 use crate::source::record::Record;
+
+use super::packer::{self, Item, Limits};
 
 /// Changes whenever the same records would have another id. Not with the rules of packing: a page
 /// that holds the same records keeps its id.

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::pages::{Page, PageId};
 use crate::model::RepoPath;
 use crate::source::record::Record;
+
+use super::pages::{Page, PageId};
 
 /// The pages of two states that differ.
 #[derive(Debug, Default)]

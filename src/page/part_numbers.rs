@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::{RepoPath, Result};
+use crate::store::cache::page_table::{PageTable, ScopeRow};
+
 use super::listing::{PageEntry, RecordEntry, unusable};
 use super::mapping::read_pages;
 use super::pages::Page;
-use crate::model::{RepoPath, Result};
-use crate::store::cache::page_table::{PageTable, ScopeRow};
 
 /// The starts of the records of each file, in order.
 pub struct PartNumbers<'a>(BTreeMap<&'a RepoPath, Vec<u64>>);

@@ -6,7 +6,9 @@ pub mod info_attributes;
 mod info_file;
 mod json_text;
 pub mod manifest;
+pub mod merge_driver;
 pub mod merge_drivers;
+pub mod tools;
 
 pub mod scaffolds;
 pub mod tool_entry;

@@ -4,11 +4,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::file::Encoding;
 use crate::git::Oid;
 use crate::model::RepoPath;
 use crate::text::count::json_string;
 use crate::text::tokenizer::Tokenizer;
+
+use super::file::Encoding;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::globs::{GlobVerdict, Globs};
 use crate::model::RepoPath;
+
+use super::globs::{GlobVerdict, Globs};
 
 /// The treatment of binary files.
 #[derive(

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::git::{Oid, TreeEntry};
+use crate::model::{RepoPath, Result, World};
+
 use super::globs::Globs;
 use super::lister::Listed;
 use super::selection::Selection;
-use crate::git::{Oid, TreeEntry};
-use crate::model::{RepoPath, Result, World};
 
 /// Finds the globs that match no file below the directory of a row, in the order of the row. Reads
 /// all trees, but no files; returns none if the trees exceed the limit for listing.

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::model::escape;
 use crate::model::time::Moment;
 use crate::model::{Code, Error, Untouched};
 
 use super::layout::Block;
 use super::sent::Sent;
 use super::theme::{Line, Palette, Role, Span};
-use crate::model::escape;
 
 /// Whether the answer is yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

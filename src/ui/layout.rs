@@ -6,8 +6,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::theme::{Line, Palette, Role, Span};
 use crate::model::escape;
+
+use super::theme::{Line, Palette, Role, Span};
 
 /// The text between two columns.
 const GAP: usize = 2;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use crate::model::escape;
 use crate::model::progress::{Step, Unit};
 
 use super::text;
-use crate::model::escape;
 
 /// Work that ends within this time shows no line.
 const SHOW_AFTER: Duration = Duration::from_millis(500);

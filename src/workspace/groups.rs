@@ -1,147 +1,156 @@
-//! Affinity groups: which part of a checkout a path belongs to.
-//!
-//! The groups are those that the repository names, else those of its layout: the first stack that has any, never
-//! several. A path belongs to the first group with a matching pattern. Patterns are those of allowed paths
-//! ([`PathPattern`]): `*` does not match a slash.
+//! The affinity groups of a checkout, the groups of paths, and who works in each.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::PathPattern;
-use crate::git::worktree::safe_open::look_at;
-use crate::model::text::Position;
-use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::settings::affinity_groups::{self, GroupFault, GroupRow};
-use crate::store::settings::colony_toml::{LIMIT_BYTES, SettingsProblem};
+use crate::agents::{agent_places, agent_state};
+use crate::design::fork::forks;
+use crate::git::worktree::safe_open;
+use crate::git::{Checkout, ObjectWrites, PathPattern, Repo};
+use crate::model::{RepoPath, Result, World};
+use crate::store::Session;
+use crate::store::settings::colony_toml::SettingsProblem;
+use crate::workspace::checkout::groups::{GroupSource, Groups};
+use crate::workspace::checkout::layout;
+use crate::workspace::checkout::root_files::RootFiles;
 
-use super::detected_groups;
-use super::layout::Layout;
-use super::root_files::RootFiles;
-
-/// The files that may name groups; the first that has the key counts.
-const FILES: [&str; 2] = [".colony/colony.toml", "Vox.toml"];
-
-/// Where a group comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum GroupSource {
-    /// The repository names it.
-    Config,
-    /// A member of a Cargo workspace.
-    Cargo,
-    /// A package of a Node workspace.
-    Node,
-    /// A Python project.
-    Python,
-    /// A Go module.
-    Go,
-    /// A directory in `crates` without a workspace.
-    Crates,
-    /// The whole checkout, where nothing else is known.
-    Default,
+/// An agent in a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GroupAgent {
+    /// The agent.
+    pub agent: String,
+    /// The number of files of the group that its fork or its uncommitted work changes.
+    pub files: usize,
 }
 
 /// A group.
-#[derive(Clone, Debug)]
-pub struct AffinityGroup {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GroupRow {
     /// Its name.
     pub name: String,
     /// Its patterns.
-    pub patterns: Vec<PathPattern>,
+    pub patterns: Vec<String>,
     /// Where it comes from.
     pub source: GroupSource,
+    /// Who works in it, if that was asked: most files first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Vec<GroupAgent>>,
 }
 
-impl AffinityGroup {
-    /// Makes a detected group.
-    pub(super) fn detected(name: String, globs: &[String], source: GroupSource) -> AffinityGroup {
-        let patterns = globs.iter().filter_map(|glob| PathPattern::parse(glob).ok());
-        AffinityGroup { name, patterns: patterns.collect(), source }
-    }
-
-    /// Returns `true` if the group has a path: one of its patterns matches, and none that begins with `!` does.
-    fn has(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let mut is_in = false;
-        for pattern in &self.patterns {
-            if pattern.matches(path, is_directory) {
-                if pattern.is_negative() {
-                    return false;
-                }
-                is_in = true;
-            }
-        }
-        is_in
-    }
+/// A path and its group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ResolvedPath {
+    /// The path below the root.
+    pub path: RepoPath,
+    /// The group; `None` if no pattern matches.
+    pub group: Option<String>,
 }
 
-/// The groups of a checkout, in their order.
-#[derive(Clone, Debug)]
-pub struct Groups {
-    /// Every group.
-    pub groups: Vec<AffinityGroup>,
-    /// Manifests that cannot be used.
+/// The groups of a checkout.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GroupsReport {
+    /// In their order: a path belongs to the first that matches.
+    pub groups: Vec<GroupRow>,
+    /// Their number.
+    pub count: usize,
+    /// The paths that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolved: Vec<ResolvedPath>,
+    /// Who changes files of no group, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Vec<GroupAgent>>,
+    /// Manifests that cannot be used, and so count as absent.
     pub warnings: Vec<SettingsProblem>,
 }
 
-impl Groups {
-    /// Reads the groups that the repository names, else detects them by the layout.
-    pub fn read(files: RootFiles<'_>, layout: Layout) -> Result<Groups> {
-        for file in FILES {
-            let Some(rows) = rows_in(files, file)? else {
-                continue;
-            };
-            if rows.is_empty() {
-                break;
-            }
-            let path = files.root.join(file);
-            let groups = rows.into_iter().map(|row| named(row, &path));
-            return Ok(Groups { groups: groups.collect::<Result<_>>()?, warnings: Vec::new() });
+/// Lists the groups, and finds those of paths.
+pub fn groups(
+    world: &World,
+    checkout: &Checkout,
+    paths: &[RepoPath],
+) -> Result<(Groups, GroupsReport)> {
+    let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
+    let groups = Groups::read(files, layout::read(files, checkout.has_git()))?;
+    let name = |at: usize| groups.groups.get(at).map(|group| group.name.clone());
+    let found = paths.iter().map(|path| {
+        let is_directory = safe_open::is_directory_below(&checkout.root, path);
+        let is_root = path.as_bytes().is_empty();
+        let found = groups.find(path, is_directory).filter(|_| !is_root);
+        ResolvedPath {
+            path: if is_root { RepoPath::from(".") } else { path.clone() },
+            group: found.and_then(name),
         }
-        Ok(Groups { groups: detected_groups::detect(files, &layout), warnings: layout.warnings })
-    }
-
-    /// Returns the number of the first group that has a path.
-    pub fn find(&self, path: &RepoPath, is_directory: bool) -> Option<usize> {
-        let has = |group: &AffinityGroup| group.has(path, is_directory);
-        self.groups.iter().position(has)
-    }
-}
-
-fn rows_in(files: RootFiles<'_>, file: &str) -> Result<Option<Vec<GroupRow>>> {
-    let path = files.root.join(file);
-    let text = files
-        .text(&RepoPath::from(file), LIMIT_BYTES)
-        .map_err(|problem| invalid(&path, None, &problem))?;
-    let rows = text
-        .map(|text| affinity_groups::rows(&text))
-        .transpose()
-        .map_err(|GroupFault { position, message }| invalid(&path, position, &message));
-    Ok(rows?.flatten())
-}
-
-fn named(row: GroupRow, file: &Path) -> Result<AffinityGroup> {
-    let patterns = row.patterns.into_iter().map(|(text, position)| {
-        // An absolute-looking pattern and `./` mean the same as without: paths are relative to the root.
-        let text = text.strip_prefix("./").unwrap_or(&text);
-        PathPattern::parse(text).map_err(|problem| {
-            let message = format!("the pattern '{text}' cannot be used: {problem}");
-            invalid(file, Some(position), &message)
-        })
     });
-    Ok(AffinityGroup {
-        name: row.name,
-        patterns: patterns.collect::<Result<_>>()?,
-        source: GroupSource::Config,
-    })
+    let resolved = found.collect();
+    let rows: Vec<GroupRow> = groups
+        .groups
+        .iter()
+        .map(|group| GroupRow {
+            name: group.name.clone(),
+            patterns: group.patterns.iter().map(PathPattern::as_str).map(str::to_owned).collect(),
+            source: group.source,
+            agents: None,
+        })
+        .collect();
+    let report = GroupsReport {
+        count: rows.len(),
+        groups: rows,
+        resolved,
+        outside: None,
+        warnings: groups.warnings.clone(),
+    };
+    Ok((groups, report))
 }
 
-fn invalid(file: &Path, position: Option<Position>, message: &str) -> Error {
-    let problem = SettingsProblem::at(file, position, message);
-    Error::new(Code::GroupsInvalid, format!("cannot read the groups: {}", problem.sentence()))
-        .detail("path", &problem.path)
-        .detail("line", problem.line)
-        .detail("column", problem.column)
-        .hint(look_at(&RepoPath::from(problem.path.as_str())))
+/// Adds who works in each group: the files that the forks of agents change, and the uncommitted files in their
+/// clones. A fork or clone that cannot be read is left out.
+pub fn add_agents(session: &Session, groups: &Groups, report: &mut GroupsReport) -> Result<()> {
+    let mut found: BTreeMap<Option<usize>, Vec<GroupAgent>> = BTreeMap::new();
+    for (agent, paths) in changed_by_agents(session)? {
+        let mut files: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+        for path in &paths {
+            *files.entry(groups.find(path, false)).or_default() += 1;
+        }
+        for (group, files) in files {
+            let agent = agent.clone();
+            found.entry(group).or_default().push(GroupAgent { agent, files });
+        }
+    }
+    for agents in found.values_mut() {
+        agents.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.agent.cmp(&b.agent)));
+    }
+    for (at, row) in report.groups.iter_mut().enumerate() {
+        row.agents = Some(found.remove(&Some(at)).unwrap_or_default());
+    }
+    report.outside = Some(found.remove(&None).unwrap_or_default());
+    Ok(())
+}
+
+/// Returns the paths that each agent changes.
+fn changed_by_agents(session: &Session) -> Result<BTreeMap<String, BTreeSet<RepoPath>>> {
+    let mut changed: BTreeMap<String, BTreeSet<RepoPath>> = BTreeMap::new();
+    for fork in forks::lines_of_work(session)? {
+        session.world.interrupt.check()?;
+        let Some(agent) = fork.agent.clone() else {
+            continue;
+        };
+        let paths = forks::paths_ahead(&session.repo, &fork).unwrap_or_default();
+        changed.entry(agent).or_default().extend(paths);
+    }
+    let config = session.repo.own_config()?;
+    for clone in agent_places::clones_here(session)? {
+        session.world.interrupt.check()?;
+        let Some(agent) = clone.member.agent.clone() else {
+            continue;
+        };
+        let scan = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory)
+            .and_then(|repo| agent_state::scan_of(&session.world, &config, &repo));
+        if let Ok(scan) = scan {
+            let paths = scan.uncommitted_paths();
+            changed.entry(agent).or_default().extend(paths);
+        }
+    }
+    Ok(changed)
 }

@@ -1,14 +1,18 @@
-//! The layout of a checkout: the stacks it uses, the packages in it, and the groups that its files belong to.
-//!
-//! Works without git. Everything it reads may come from a stranger: files up to a limit, directories up to a
-//! number, and nothing behind a symlink.
+//! Which checkout this is, where its state and its notes are, and which groups its files belong to.
 
+pub mod bench;
+pub mod cargo;
 pub mod catalog;
-mod detected_groups;
+pub mod catalog_edit;
+pub mod checkout;
+pub mod code;
+pub mod git_tools;
 pub mod groups;
-pub mod hidden_files;
-pub mod layout;
-pub mod listing;
-mod member_patterns;
-pub mod root_files;
-pub mod tree_files;
+pub mod id;
+pub mod index;
+mod kept_answer;
+pub mod memory;
+pub mod paths;
+pub mod query;
+mod secret_diffs;
+pub mod validate;

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::agents::NewAgent;
+use crate::agents::agent_places::{Agent, AgentsReport, PathReport};
+use crate::agents::agent_removal::RemovedAgent;
+use crate::agents::agent_restore::RestoredAgent;
+use crate::agents::colony::setup_commands;
+use crate::agents::kept_clones::{KeptFolder, LeftBehind};
 use crate::clones::damaged::DamagedClone;
 use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::Violation;
 use crate::design::allowed_paths::path_check::CheckReport;
-use crate::flow::agents::NewAgent;
-use crate::flow::agents::agent_places::{Agent, AgentsReport, PathReport};
-use crate::flow::agents::agent_removal::RemovedAgent;
-use crate::flow::agents::agent_restore::RestoredAgent;
-use crate::flow::agents::kept_clones::{KeptFolder, LeftBehind};
-use crate::flow::clones::setup_commands;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::store::lease::lease_holder::HeldBy;

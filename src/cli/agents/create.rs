@@ -2,17 +2,16 @@
 
 use std::io::Write as _;
 
-use crate::flow::agents::{self, NewAgent, Request, agent_places, agent_start};
+use crate::agents::{self, NewAgent, Request, agent_places, agent_start};
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::cone::ConeArgs;
+use crate::cli::declaration::Declaration;
+use crate::cli::{Face, Run, Stop};
 use crate::git::process::foreground::{self, Foreground};
 use crate::git::process::pager::PagerStreams;
 use crate::store::Session;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Form, Outcome};
-
-use crate::cli::actions::{Effect, Group, action, as_arg, same};
-use crate::cli::cone::ConeArgs;
-use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
 
 use super::large_files;
 

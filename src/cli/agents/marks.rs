@@ -1,10 +1,10 @@
 //! `git colony agents done` and `git colony agents hold`
 
+use crate::agents::agent_marks::{self, MarkReport, MarkStatus, Marking};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::agents::agent_marks::{self, MarkReport, MarkStatus, Marking};
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::ui::answer::{Answer, Outcome};
 
 #[derive(Debug, clap::Args)]

@@ -9,21 +9,21 @@ mod stop;
 
 use std::path::PathBuf;
 
-use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::removal::removed_work;
-use crate::design::allowed_paths::path_check::{self, Changes, CheckReport};
-use crate::flow::agents::agent_places::{AgentsReport, PathReport};
-use crate::flow::agents::agent_removal::{RemovalOptions, RemovedAgent};
-use crate::flow::agents::agent_restore::RestoredAgent;
-use crate::flow::agents::{agent_places, agent_removal, agent_restore};
-use crate::flow::reports::completion::Names;
-use crate::flow::{clones, fleet};
-use crate::store::operation::last_act;
-use crate::ui::answer::Outcome;
-
+use crate::agents::agent_places::{AgentsReport, PathReport};
+use crate::agents::agent_removal::{RemovalOptions, RemovedAgent};
+use crate::agents::agent_restore::RestoredAgent;
+use crate::agents::colony;
+use crate::agents::{agent_places, agent_removal, agent_restore};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Opening, Run, Stop, guide};
+use crate::clones::new_clone::clone_large_files::LargeFiles;
+use crate::clones::removal::removed_work;
+use crate::design::allowed_paths::path_check::{self, Changes, CheckReport};
+use crate::desk::completion::Names;
+use crate::desk::fleet;
+use crate::store::operation::last_act;
+use crate::ui::answer::Outcome;
 
 /// Give each agent a clone and a fork of its own, and list them
 ///
@@ -316,7 +316,7 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let mut remove_one = |face: &mut Face<'_>, name: &str| {
         let report = match &session {
             Some(session) => agent_removal::remove(session, name, options)?,
-            None => clones::remove(&world, None, name, options)?,
+            None => colony::remove(&world, None, name, options)?,
         };
         removed.push(name.to_owned());
         // A clone for reading leaves nothing to bring back.

@@ -1,9 +1,9 @@
 //! `git colony agents run`
 
+use crate::agents::agent_run::{self, RanReport, Request};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::agents::agent_run::{self, RanReport, Request};
-use crate::flow::reports::completion::Names;
+use crate::desk::completion::Names;
 use crate::ui::answer::{Answer, Outcome};
 
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop, typed_path};
-use crate::flow::context::hydrate::{
+use crate::context::hydrate::{
     self, HydrateRequest, Hydrated, HydrationReport, SkippedFile, TierTotal,
 };
 use crate::model::Result;

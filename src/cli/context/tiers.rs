@@ -2,8 +2,8 @@
 
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::context::fragment_list::{self, FragmentRow, FragmentsReport, ListRequest};
-use crate::flow::context::tiers::{self, ProjectTiers, TierChangeReport, TierStatsReport};
+use crate::context::fragment_list::{self, FragmentRow, FragmentsReport, ListRequest};
+use crate::context::tiers::{self, ProjectTiers, TierChangeReport, TierStatsReport};
 use crate::model::time::Moment;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::Tier;

@@ -19,10 +19,10 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio::sync::mpsc;
 
 use crate::cli::served::run_action::{Own, Place};
-use crate::flow::events::{Follower, OwnEvents, Request};
 use crate::model::interrupt::unpoisoned;
 use crate::model::{Code, Result};
 use crate::store::Session;
+use crate::watch::events::{Follower, OwnEvents, Request};
 
 use super::answer;
 use super::guard::Refusal;

@@ -54,7 +54,7 @@ fn ended(answered: &Answered) -> Ended {
 
 #[cfg(test)]
 mod tests {
-    use crate::flow::land::{LandOutcome, TryOutcome};
+    use crate::land::{LandOutcome, TryOutcome};
 
     use super::*;
 

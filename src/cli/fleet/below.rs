@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cli::{clash_lines, lock_lines};
 use crate::design::fork::forks::MergeOutcome;
-use crate::flow::fleet::{FleetReport, Next, Row, Settling};
+use crate::desk::fleet::{FleetReport, Next, Row, Settling};
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::store::agent_policy::protected_branches::ProtectedBranch;

@@ -1,12 +1,11 @@
 //! A row of the desk as cells: the printed table and the screen have the same.
 
+use crate::cli::checkpoints::age;
 use crate::design::fork::forks::MergeOutcome;
-use crate::flow::fleet::{Activity, Row, Work};
+use crate::desk::fleet::{Activity, Row, Work};
 use crate::model::time::{self, Moment};
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
-
-use crate::cli::checkpoints::age;
 
 /// Returns the name of a row: the agent, with its branch where that is not its own fork.
 pub(super) fn name(row: &Row) -> Option<String> {

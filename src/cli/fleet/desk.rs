@@ -1,11 +1,10 @@
 //! The desk in pieces, as the printed table and the screen both have them.
 
-use crate::flow::fleet::{Activity, FleetReport, Operation, Row, Work};
+use crate::cli::checkpoints::age;
+use crate::desk::fleet::{Activity, FleetReport, Operation, Row, Work};
 use crate::model::time::Moment;
 use crate::ui::layout::Narrow;
 use crate::ui::theme::{Line, Role, Span};
-
-use crate::cli::checkpoints::age;
 
 use super::below::named;
 use super::cells::{cells, name};

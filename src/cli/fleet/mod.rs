@@ -7,7 +7,7 @@ pub mod screen;
 
 use std::collections::BTreeSet;
 
-use crate::flow::fleet::{self, Activity, FleetReport, Upstream, Whose};
+use crate::desk::fleet::{self, Activity, FleetReport, Upstream, Whose};
 use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

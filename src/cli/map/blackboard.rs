@@ -3,9 +3,9 @@
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map::map_blackboard::{self, MapBlackboardReport, Request};
-use crate::flow::map::mapping::MapStatus;
-use crate::flow::residency;
+use crate::map::map_blackboard::{self, MapBlackboardReport, Request};
+use crate::map::mapping::MapStatus;
+use crate::map::residency;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -2,10 +2,10 @@
 
 use crate::cli::Run;
 use crate::cli::actions::{Takes, as_arg, same};
-use crate::flow::map::at_remote::ByUrl;
-use crate::flow::map::map_home::MapOf;
-use crate::flow::map::other_repositories::Network;
-use crate::map::show::MapState;
+use crate::map_rows::at_remote::ByUrl;
+use crate::map_rows::home::MapOf;
+use crate::map_rows::other_repositories::Network;
+use crate::repo_map::show::MapState;
 
 pub(super) const OTHER_REPOSITORY: Takes =
     as_arg("origin_url", "url").told("Another repository by its map, at 'branch' or 'commit'");

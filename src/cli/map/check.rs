@@ -3,10 +3,10 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map::map_check;
-use crate::map::show::MapCheckReport;
+use crate::map::map_check;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::repo_map::show::MapCheckReport;
 use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -3,11 +3,11 @@
 use crate::cli::actions::{Effect, Group, action, as_arg};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
-use crate::flow::map::map_diff::{self, MapDiffReport};
-use crate::flow::reports::completion::Names;
-use crate::map::row_changes::{RowChange, RowDifference};
+use crate::desk::completion::Names;
+use crate::map::map_diff::{self, MapDiffReport};
 use crate::model::time::Moment;
 use crate::page::listing::PageEntry;
+use crate::repo_map::row_changes::{RowChange, RowDifference};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -2,16 +2,17 @@
 
 use crate::cli::{Face, Run, Stop, ingest};
 use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
-use crate::flow::knowledge::RoutedReport;
-use crate::flow::map::map_retired::RetiredScope;
-use crate::flow::map::map_rows::Request;
-use crate::flow::map::mapping::{MapResult, MapStatus};
-use crate::flow::map::{self, MapReport, map_worktree};
-use crate::flow::{residency, search};
-use crate::map::show;
+use crate::knowledge::RoutedReport;
+use crate::map::map_retired::RetiredScope;
+use crate::map::mapping::{MapResult, MapStatus};
+use crate::map::residency;
+use crate::map::{self, MapReport, map_worktree};
+use crate::map_rows::Request;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::UnmappedFile;
+use crate::repo_map::show;
+use crate::search;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -103,7 +104,7 @@ impl Answer for MapReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let path = crate::map::load::PATH;
+        let path = crate::repo_map::load::PATH;
         let told = format!(
             "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
         );

@@ -12,8 +12,8 @@ mod tree;
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::flow::map::MapReport;
-use crate::map::show::MapState;
+use crate::map::MapReport;
+use crate::repo_map::show::MapState;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};

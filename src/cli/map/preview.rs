@@ -3,11 +3,11 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
-use crate::flow::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
-use crate::flow::map::map_rows::Request;
-use crate::flow::map::other_repositories::Network;
-use crate::map::show;
+use crate::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
+use crate::map_rows::Request;
+use crate::map_rows::other_repositories::Network;
 use crate::model::time::Moment;
+use crate::repo_map::show;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -86,7 +86,7 @@ impl Answer for PreviewReport {
 
     fn narration(&self) -> Vec<String> {
         let note = self.map_uncommitted.then(|| {
-            let path = crate::map::load::PATH;
+            let path = crate::repo_map::load::PATH;
             format!("'{path}' is not committed: 'git colony map preview --worktree' looks at it")
         });
         let edited = self.map_edited.then(show::edited_note);

@@ -3,10 +3,10 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map::map_show;
-use crate::map::row::{RouteRow, SourceRow};
-use crate::map::show::{self, MapShowReport};
+use crate::map::map_show;
 use crate::model::time::Moment;
+use crate::repo_map::row::{RouteRow, SourceRow};
+use crate::repo_map::show::{self, MapShowReport};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -117,8 +117,8 @@ fn source(row: &SourceRow) -> Vec<String> {
 
 fn route(row: &RouteRow) -> Vec<String> {
     let to = match row.ingest_to {
-        crate::map::row::Destination::KnowledgeBase => "to the knowledge base",
-        crate::map::row::Destination::Vcm => "mapped as a source",
+        crate::repo_map::row::Destination::KnowledgeBase => "to the knowledge base",
+        crate::repo_map::row::Destination::Vcm => "mapped as a source",
     };
     let profile = row.profile.clone().unwrap_or_default();
     vec![row.paths.join(" "), to.to_owned(), profile]

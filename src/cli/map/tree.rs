@@ -3,9 +3,9 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::map::map_tree;
-use crate::map::listing::{Bounds, EntryKind, MapEntry, TreeReport};
+use crate::map::map_tree;
 use crate::model::time::Moment;
+use crate::repo_map::listing::{Bounds, EntryKind, MapEntry, TreeReport};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

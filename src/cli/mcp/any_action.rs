@@ -8,6 +8,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
 use crate::cli::actions::{self, ACTIONS, Action, Effect};
+use crate::cli::served::previews::PREVIEW_ID;
 use crate::model::text::{count, nearest};
 use crate::model::{Code, Error, Result};
 
@@ -15,7 +16,6 @@ use super::Options;
 use super::answer::AnswerText;
 use super::directory::DIRECTORY;
 use super::tools::{self, hints};
-use crate::cli::served::previews::PREVIEW_ID;
 
 /// The tool for actions that only read.
 pub(super) const READ_ACTION: &str = "read_action";

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::{RequestContext, RoleServer};
 
+use crate::cli::served::calls::Call;
+use crate::cli::served::run_action::Answered;
 use crate::model::progress::{Progress, Step};
 use crate::model::{Code, Error, Result};
 
 use super::pace::{Pace, Told};
-use crate::cli::served::calls::Call;
-use crate::cli::served::run_action::Answered;
 
 /// Returns where a call tells its progress, and who hears it, if the client wants to.
 pub(super) fn progress(

@@ -11,18 +11,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::agents::colony::unchanged_clone;
 use crate::cli::actions::{Action, Effect};
+use crate::cli::served::run_action::Place;
 use crate::clones::found::{self, FoundClone};
 use crate::clones::hub::locate;
-use crate::flow::clones::unchanged_clone;
 use crate::git::{Checkout, scratch};
 use crate::model::{Code, Error, Result};
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::lease::{self, acting_agent};
 use crate::store::lock::FileIdentity;
 use crate::store::membership::Role;
-
-use crate::cli::served::run_action::Place;
 
 /// The argument that names the directory.
 pub(super) const DIRECTORY: &str = "directory";

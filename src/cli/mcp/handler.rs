@@ -15,13 +15,13 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
 
+use crate::cli::served::run_action::Own;
 use crate::model::Error;
 
 use super::answer::shown;
 use super::resources;
 use super::server::Server;
 use super::updates;
-use crate::cli::served::run_action::Own;
 
 /// How often a stream of updates looks whether its client has lost interest.
 const LISTENER_INTERVAL: Duration = Duration::from_millis(200);

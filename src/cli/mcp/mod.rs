@@ -22,12 +22,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::flow::workspace::bench::REPOSITORY_ID;
 use crate::model::world::Plane;
 use crate::model::{Code, Error};
 use crate::store::lease::processes;
 use crate::store::settings::{self, CargoLeave, McpSettings};
 use crate::ui::answer::Outcome;
+use crate::workspace::bench::REPOSITORY_ID;
 
 use super::actions::Group;
 use super::served::run_action::{Own, Place};

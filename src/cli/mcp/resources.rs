@@ -9,9 +9,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use crate::store::key;
-
 use crate::cli::served::run_action::{Own, Place};
+use crate::store::key;
 
 /// How many resources are listed at once.
 const PAGE: usize = 50;

@@ -7,18 +7,18 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
 use crate::cli::actions::{self, Action, Effect};
-use crate::flow::consent;
+use crate::cli::served::calls::Calls;
+use crate::cli::served::confine;
+use crate::cli::served::previews::{Previewed, Previews};
+use crate::cli::served::run_action::{Answered, Own, Place};
 use crate::model::{Code, Error, Result};
+use crate::records::consent;
 
 use super::answer::{AnswerText, Rests};
 use super::attend::{attend, progress};
 use super::directory::{self, KnownClones};
 use super::updates::Subscriptions;
 use super::{Options, any_action, tools};
-use crate::cli::served::calls::Calls;
-use crate::cli::served::confine;
-use crate::cli::served::previews::{Previewed, Previews};
-use crate::cli::served::run_action::{Answered, Own, Place};
 
 /// What an answer has around the text of a context.
 const CONTEXT_FRAME_TOKENS: usize = 256;

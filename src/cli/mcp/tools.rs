@@ -7,11 +7,11 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect, Reach};
+use crate::cli::served::previews::PREVIEW_ID;
 
 use super::any_action::{CALL_ACTION, READ_ACTION};
 use super::directory::DIRECTORY;
 use super::{Options, ToolSet, any_action};
-use crate::cli::served::previews::PREVIEW_ID;
 
 /// The tool that tells the rest of an answer.
 pub(super) const CONTINUE: &str = "continue_answer";

@@ -9,11 +9,10 @@ use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use crate::flow::events::{Follower, OwnEvents, Request};
+use crate::cli::served::run_action::Place;
 use crate::model::Result;
 use crate::store::{Session, key};
-
-use crate::cli::served::run_action::Place;
+use crate::watch::events::{Follower, OwnEvents, Request};
 
 /// How often a follower looks whether its client has gone.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::pages::page_graph::{self, PageGraphReport};
+use crate::map::pages::page_graph::{self, PageGraphReport};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
 use crate::page::graph::{GraphEdge, GraphNode, RelationshipType};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::{Face, Run, Stop, typed_path};
-use crate::flow::pages::{self, PagesReport};
+use crate::map::pages::{self, PagesReport};
 use crate::model::time::Moment;
 use crate::page::listing::{Filter, PageEntry, RecordEntry, Work};
 use crate::ui::answer::{Answer, Outcome};

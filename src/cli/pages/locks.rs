@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::residency::page_locks::{
+use crate::map::residency::page_locks::{
     self, ExtendReport, FailedPage, LockReport, LockedPage, UnlockReport,
 };
 use crate::model::time::Moment;

@@ -11,11 +11,11 @@ mod stats;
 use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::scopes::SCOPE;
-use crate::flow::pages::PagesReport;
-use crate::flow::pages::no_pages::NoPages;
-use crate::map::scope_record;
+use crate::map::pages::PagesReport;
+use crate::map::pages::no_pages::NoPages;
 use crate::page::listing::LockEntry;
 use crate::page::pages::PageId;
+use crate::repo_map::scope_record;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::actions::{Effect, Group, How, action, as_arg, how, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::residency::page_request::{self, HeldPage, PageRequest, PageRequestReport};
+use crate::map::residency::page_request::{self, HeldPage, PageRequest, PageRequestReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;

@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
-use crate::flow::residency::resident_pages::{
+use crate::map::residency::resident_pages::{
     self, LeftOutPage, LeftOutReason, ResidentPage, ResidentReport,
 };
 use crate::model::time::Moment;

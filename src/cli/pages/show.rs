@@ -6,7 +6,7 @@ use crate::cli::actions::{Effect, Group, How, action, how, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::scopes::SCOPE;
 use crate::cli::{Face, Run, Stop, typed_path};
-use crate::flow::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
+use crate::map::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::{Filter, Neighbor, RecordEntry, Work};

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use crate::agents::colony::clone_of_agent;
 use crate::cli::actions::Action;
 use crate::cli::served::previews::Frozen;
 use crate::env::{Env, Terminal};
-use crate::flow::clones::clone_of_agent;
 use crate::git::{Checkout, ObjectWrites};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;

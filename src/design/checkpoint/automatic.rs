@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::design::submodule::snapshots::SubmoduleStates;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{RefName, process};
 use crate::model::id::SessionId;
@@ -20,8 +21,6 @@ use crate::store::operation::{Kind, log, recover};
 use crate::store::refs::ref_names;
 use crate::store::session_log::operation_events;
 use crate::store::state::event_log;
-
-use crate::design::submodule::snapshots::SubmoduleStates;
 
 use super::assemble::Draft;
 use super::left_out::Allowances;

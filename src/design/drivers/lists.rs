@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::store::data_tree::{Data, Entry, Node};
+
 use super::three_way::{Clash, EntryPlace, EntryState, Merge, Merged, PlainLists, Triples};
 use super::triples;
-use crate::store::data_tree::{Data, Entry, Node};
 
 /// Entries by a key that is unique among them, in their order.
 #[derive(Debug)]

@@ -4,8 +4,9 @@
 
 use std::cell::RefCell;
 
-use super::three_way::{Clash, Conflict, EntryPlace, Merged, Side};
 use crate::store::data_tree::{Data, Document, Entry, Node, Style};
+
+use super::three_way::{Clash, Conflict, EntryPlace, Merged, Side};
 
 /// The three files, and the side that conflicts are settled for.
 pub(super) struct Renderer<'d> {

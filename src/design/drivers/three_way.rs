@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use super::lists;
 use crate::store::data_tree::{self, Data, Entry, Node, Style, same};
+
+use super::lists;
 
 /// The rules of a driver beyond "changed on one side: take it".
 #[derive(Clone, Copy, Debug)]

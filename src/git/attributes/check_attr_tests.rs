@@ -13,7 +13,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::AttributesOf;
 use crate::git::process::Git;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
@@ -21,6 +20,8 @@ use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::model::warned::Warned;
 use crate::model::world::{Changes, UserConfiguration};
+
+use super::AttributesOf;
 
 /// Where rules are; the last one is of no directory.
 const FILES: [&str; 4] =

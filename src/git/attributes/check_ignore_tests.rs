@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::check_attr_tests::Place;
-use super::ignore_stack::IgnoreFilesOf;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::RepoPath;
+
+use super::check_attr_tests::Place;
+use super::ignore_stack::IgnoreFilesOf;
 
 /// Where rules are; the last two are of no directory.
 const FILES: [&str; 5] =

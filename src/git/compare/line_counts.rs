@@ -2,8 +2,9 @@
 
 use gix::diff::blob::{Algorithm, Diff, InternedInput};
 
-use super::tree_diff::TreeChange;
 use crate::git::{Repo, TreeEntry};
+
+use super::tree_diff::TreeChange;
 
 /// More files are not counted.
 const MAX_FILES: usize = 200;

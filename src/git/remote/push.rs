@@ -18,7 +18,7 @@ use super::url::{RemoteUrl, redact};
 /// The number of refs per push command: their names are arguments.
 pub(in crate::git) const PUSHED_AT_ONCE: usize = 500;
 
-/// The permission of a person to send to these URLs. Only `flow::consent` grants one.
+/// The permission of a person to send to these URLs. Only `records::consent` grants one.
 #[derive(Clone, Debug)]
 pub struct PushPermit {
     /// The URLs, normalized.

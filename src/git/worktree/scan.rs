@@ -80,6 +80,23 @@ pub enum UntrackedKind {
 }
 
 impl Scan {
+    /// Counts the paths with uncommitted work.
+    pub fn count_uncommitted(&self) -> usize {
+        let staged = self.staged.iter().map(|change| &change.path);
+        let others = self.unstaged.iter().chain(&self.conflicts).chain(&self.edited_submodules);
+        // A path may be staged and edited after that.
+        let tracked: BTreeSet<&RepoPath> = staged.chain(others).collect();
+        tracked.len() + self.untracked.len()
+    }
+
+    /// Lists the paths with uncommitted work, without submodules with edits inside; some of them twice.
+    pub fn uncommitted_paths(&self) -> impl Iterator<Item = RepoPath> {
+        let staged = self.staged.iter().map(|change| &change.path);
+        let untracked = self.untracked.iter().map(|found| &found.path);
+        let tracked = staged.chain(&self.unstaged).chain(&self.conflicts);
+        tracked.chain(untracked).cloned()
+    }
+
     /// Returns the entry at stage 0; a lookup without a stage would also return "ours" of a
     /// conflict.
     pub(in crate::git) fn entry(&self, path: &RepoPath) -> Option<&gix::index::Entry> {

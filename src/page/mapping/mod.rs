@@ -6,9 +6,6 @@ mod left_out;
 
 use std::collections::BTreeSet;
 
-use super::listing::unusable;
-use super::packer::{self, Limits};
-use super::pages::{self, Page, PageId};
 use crate::git::{Objects, Oid};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::source::globs::Globs;
@@ -21,6 +18,10 @@ use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
 use crate::store::cache::user_cache::UserCache;
 use crate::text::tokenizer::Tokenizer;
+
+use super::listing::unusable;
+use super::packer::{self, Limits};
+use super::pages::{self, Page, PageId};
 use cutting::{Cut, Cutter};
 pub use left_out::{LeftOutReason, UnmappedFile, left_out};
 

@@ -1,8 +1,10 @@
 //! Tests of the parts of long texts.
 
-use super::*;
-use crate::text::count::counted_bytes;
 use proptest::prelude::*;
+
+use crate::text::count::counted_bytes;
+
+use super::*;
 
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![

@@ -7,10 +7,11 @@
 
 use serde_json::Value;
 
+use crate::store::yaml;
+
 use super::yaml_lines::{Kind, Lines};
 use super::yaml_words::{flow_list, inline_length, is_dash, key_of};
 use super::{Data, Document, Entry, Node, Style, spelled};
-use crate::store::yaml;
 
 const MAX_DEPTH: usize = 60;
 

@@ -167,6 +167,11 @@ impl Places {
         repo.common_dir().join("colony").join("turn-lock")
     }
 
+    /// Returns the log of a process that watches the worktree with a git directory in the background.
+    pub fn watcher_log(git_dir: &Path) -> PathBuf {
+        git_dir.join("colony").join("watcher.log")
+    }
+
     /// Returns the record of an operation in progress.
     pub fn pending(&self) -> PathBuf {
         self.colony.join("pending")

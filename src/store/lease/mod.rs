@@ -21,12 +21,12 @@ use crate::git::plain_file;
 use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, ResultExt as _, World, text};
+use crate::store::lock::wait::WaitLimit;
 
 use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::membership::Role;
-use crate::store::lock::wait::WaitLimit;
 use lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
 
 /// The format that this version writes, and the newest that it reads.

@@ -19,12 +19,12 @@ use crate::git::object::NewCommit;
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::store::lock::wait::WaitLimit;
 
 use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::refs::{own_refs, ref_names};
-use crate::store::lock::wait::WaitLimit;
 
 pub use object_map::ObjectMap;
 pub use published_migrations::{explain, known_here};

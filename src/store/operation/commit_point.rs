@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Signature;
@@ -41,6 +42,21 @@ pub struct Pending {
     pub started_at: String,
     /// The file that becomes the index.
     pub index_lock: Option<FileIdentity>,
+}
+
+/// An operation that has not been released.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PendingOperation {
+    /// Its id.
+    pub op: OperationId,
+    /// When it began.
+    pub started_at: String,
+}
+
+impl From<Pending> for PendingOperation {
+    fn from(pending: Pending) -> Self {
+        PendingOperation { op: pending.op, started_at: pending.started_at }
+    }
 }
 
 /// A completed operation; in a dry run, one that would be.

@@ -1,11 +1,14 @@
 //! The operation log, and which operations undo and redo act on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 
 use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
+use crate::store::files::moved_aside::AsideFile;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
@@ -34,6 +37,20 @@ impl Log {
     /// Reads the operations of this worktree. One that cannot be read is left out.
     pub fn read(repo: &Repo, places: &Places) -> Result<Log> {
         Log::read_below(repo, &ref_names::operations_of(&places.key))
+    }
+
+    /// Returns the original path of a file that an operation moved aside; for one outside every plan, where it is kept.
+    pub fn name_of(&self, file: &AsideFile) -> RepoPath {
+        let is_of = |entry: &&LogEntry| {
+            entry.worktree == file.worktree && entry.record.op == file.operation
+        };
+        let name = file.at.file_name().and_then(OsStr::to_str);
+        let number = name.and_then(|name| name.parse::<usize>().ok());
+        let entry = self.entries.iter().find(is_of);
+        let planned =
+            entry.zip(number).and_then(|(entry, number)| entry.record.files.aside.get(number));
+        let otherwise = || RepoPath::new(file.at.as_os_str().as_bytes());
+        planned.cloned().unwrap_or_else(otherwise)
     }
 
     /// Reads the operations of every worktree.

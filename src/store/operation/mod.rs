@@ -37,7 +37,7 @@ mod ref_moves;
 pub mod removed_worktrees;
 pub mod state_files;
 
-pub use commit_point::{Done, Operation};
+pub use commit_point::{Done, Operation, PendingOperation};
 pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
 pub use operation_kind::Kind;

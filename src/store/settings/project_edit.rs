@@ -3,16 +3,17 @@
 //! A change is made in the text, and then the text is read again: it must have the wanted projects and nothing else
 //! that differs, or the change is refused. So unusual forms of TOML are refused and never damaged.
 
-use crate::store::data_tree::toml_text;
 use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 use toml::de::DeValue;
 
+use crate::store::data_tree::toml_text;
+use crate::store::data_tree::toml_values;
+
 use super::colony_toml::PROJECTS;
 use super::project_tables;
 use super::projects::{Project, Resource};
-use crate::store::data_tree::toml_values;
 
 /// What a change of the text is.
 #[derive(Clone, Debug)]

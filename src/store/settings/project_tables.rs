@@ -3,13 +3,14 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::model::text::Position;
+use crate::store::data_tree::toml_text;
+
 use super::colony_toml::{PLANS, PROJECTS};
 use super::projects::{
     ContextView, Project, ProjectFault, ProjectTables, Resource, ResourceType, TaskPlan,
     ViewPolicy, name_problem, text_problem, unknown_type, unknown_view,
 };
-use crate::model::text::Position;
-use crate::store::data_tree::toml_text;
 
 /// The maximum number of projects, of plans, and of resources of a project.
 const MAX_ROWS: usize = 256;

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World};
+use crate::store::agent_policy::protected_branches::ProtectedBranches;
 
 use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{check, wanted};
 use super::setting_origin::{Effective, Level, Resolved, Source};
 use super::source_commands::{self, SourceCommand};
 use super::{Flags, SetBy, Setting, TABLE};
-use crate::store::agent_policy::protected_branches::ProtectedBranches;
 
 /// Every layer, read once.
 pub struct Layers<'a> {

@@ -2,8 +2,9 @@
 //!
 //! The documents and the manual are generated from it. It reads nothing.
 
-use super::setting_kind::Kind;
 use crate::store::agent_policy::protected_branches;
+
+use super::setting_kind::Kind;
 
 /// The sources that may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,14 @@
 //!
 //! Only these may name locations outside the root: `.colony/colony.toml` is proposed by the repository.
 
+use crate::git::Repo;
+use crate::model::{Code, Error, Result};
+
 use super::projects::{
     ContextView, Project, ProjectTables, Resource, ResourceType, TaskPlan, name_problem,
     text_problem, unknown_type, unknown_view,
 };
 use super::setting_kind::parse_number;
-use crate::git::Repo;
-use crate::model::{Code, Error, Result};
 
 /// The section of the keys, in git's configuration.
 const SECTION: &str = "colony";

@@ -12,13 +12,14 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use super::place;
 use crate::model::time;
 use crate::model::world::Announcement;
 use crate::store::cache::database::{Database, Unusable};
 use crate::store::cache::database_wait::Waiter;
 use crate::store::cache::schema::{Journal, Schema};
 use crate::store::session::Session;
+
+use super::place;
 
 /// How long a command waits for other processes that write.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);

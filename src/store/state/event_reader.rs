@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::Value;
 
-use super::event_log::{self, ATTEMPTS, SCHEMA};
-use super::event_position::Position;
-use super::place;
 use crate::store::cache::database::{Database, Unusable};
 use crate::store::cache::database_wait::Waiter;
 use crate::store::membership::Membership;
 use crate::store::session::Session;
+
+use super::event_log::{self, ATTEMPTS, SCHEMA};
+use super::event_position::Position;
+use super::place;
 
 /// Which look asks `SQLite` in any case: two writes within a tick of the file system's clock look like one.
 const SURE_LOOK: u32 = 10;

@@ -6,11 +6,12 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::event_log::write;
-use super::{Batch, Event, EventReader, Position};
 use crate::model::time::Moment;
 use crate::model::world::Announcement;
 use crate::store::cache::database_wait::waiter_of_tests;
+
+use super::event_log::write;
+use super::{Batch, Event, EventReader, Position};
 
 fn moment(seconds: i64) -> Moment {
     chrono::DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap().fixed_offset()

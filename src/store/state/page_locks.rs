@@ -6,9 +6,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use crate::store::cache::database::Unusable;
+
 use super::resident_set::{NewLock, Wanted};
 use super::{MAX_LOCK_SECONDS, PageKey, State, drop_unused, stored_pages};
-use crate::store::cache::database::Unusable;
 
 /// A lock on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use super::State;
 use crate::git::worktree::safe_open::{EntryKind, FileStat};
 use crate::model::RepoPath;
 use crate::store::cache::database::Unusable;
+
+use super::State;
 
 /// A file that was changed in the last moments before it was read, in nanoseconds, is read again: the clock of a file
 /// system may be too coarse to show a second change.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
 
+use crate::store::cache::database::Unusable;
+
 use super::page_locks::{self, PageLock};
 use super::{PageKey, State, StoredPage, drop_unused, stored_pages};
-use crate::store::cache::database::Unusable;
 
 /// A page of a resident set.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{PageKey, State};
 use crate::store::cache::database::Unusable;
+
+use super::{PageKey, State};
 
 /// A page with what it takes to read it again.
 #[derive(Clone, Debug, PartialEq, Eq)]

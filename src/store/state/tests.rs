@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::model::interrupt::Interrupt;
 use crate::store::cache::database_wait::{waiter_of, waiter_of_tests};
 use crate::store::files::atomic;
+
+use super::*;
 
 const AGENTS: [&str; 2] = ["ada", ""];
 const BUDGET: u64 = 100;

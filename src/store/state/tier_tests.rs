@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use crate::model::RepoPath;
+use crate::store::cache::database_wait::waiter_of_tests;
+
 use super::tier_set::{COLD_TIME, IDLE_TIME, PROMOTION};
 use super::{
     Fragment, FragmentName, Mode, NewFragment, State, Tier, TierLimits, TierOwner, TierStep,
 };
-use crate::model::RepoPath;
-use crate::store::cache::database_wait::waiter_of_tests;
 
 const OWNER: TierOwner<'_> =
     TierOwner { repository: "0123456789abcdef", agent: "ada", project: "app" };

@@ -4,13 +4,14 @@
 
 use rusqlite::{Connection, Row, params};
 
+use crate::model::RepoPath;
+use crate::store::cache::database::Unusable;
+
 use super::State;
 use super::tier_set::{
     Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, TierSet, TierTotals,
     are_at_rest,
 };
-use crate::model::RepoPath;
-use crate::store::cache::database::Unusable;
 
 /// Whose tiers they are.
 #[derive(Clone, Copy, Debug)]

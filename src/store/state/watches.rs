@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Row, params};
 
-use super::State;
 use crate::model::RepoPath;
 use crate::store::cache::database::Unusable;
+
+use super::State;
 
 /// The mode of a watch that was stopped.
 const STOPPED: &str = "stopped";

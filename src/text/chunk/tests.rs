@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::text::count::json_tokens;
 use crate::text::sentence;
 use crate::text::tokenizer::Tokenizer;
+
+use super::*;
 
 fn o200k(text: &str) -> usize {
     json_tokens(Tokenizer::O200k, text)

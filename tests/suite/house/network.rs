@@ -35,7 +35,7 @@ fn every_network_command_is_started_in_a_listed_place() {
 
 #[test]
 fn only_the_gate_of_consent_permits_a_push() {
-    assert_eq!(files_with(&["PushPermit::to("]), ["flow/consent.rs"]);
+    assert_eq!(files_with(&["PushPermit::to("]), ["records/consent.rs"]);
     assert_eq!(files_with(&["Direction::Push)?"]), ["git/remote/mod.rs"]);
     // git's own commands that send.
     let sends = ["args([\"push\"", "\"lfs\", \"push\"", "\"send-pack\"", "\"remote\", \"update\""];

@@ -5,30 +5,37 @@ use super::sources;
 
 /// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
 const GATED: [&str; 20] = [
+    "agents/agent_places.rs",
+    "agents/agent_removal.rs",
+    "agents/agent_return.rs",
+    "agents/agent_state.rs",
+    "agents/colony/checkout_settings.rs",
+    "agents/colony/clone.rs",
+    "agents/colony/lost_record.rs",
+    "agents/colony/mod.rs",
+    "agents/colony/setup_commands.rs",
+    "agents/colony/shared_clone.rs",
+    "agents/kept_clones.rs",
+    "agents/mod.rs",
     "clones/hub/hub_rebuild.rs",
     "design/submodule/mod.rs",
-    "flow/agents/agent_places.rs",
-    "flow/agents/agent_removal.rs",
-    "flow/agents/agent_return.rs",
-    "flow/agents/agent_state.rs",
-    "flow/agents/kept_clones.rs",
-    "flow/agents/mod.rs",
-    "flow/clones/checkout_settings.rs",
-    "flow/clones/clone.rs",
-    "flow/clones/clone_refresh.rs",
-    "flow/clones/lost_record.rs",
-    "flow/clones/mod.rs",
-    "flow/clones/setup_commands.rs",
-    "flow/clones/shared_clone.rs",
-    "flow/fleet/mod.rs",
-    "flow/fleet/row.rs",
-    "flow/migrate/checks.rs",
-    "flow/workspace/groups.rs",
+    "desk/fleet/mod.rs",
+    "desk/fleet/row.rs",
     "git/worktree/submodule_edits.rs",
+    "migrate/checks.rs",
+    "sync/clone_refresh.rs",
+    "workspace/groups.rs",
 ];
 
 /// Stands in another directory, or opens what is there, by other rights.
 const OTHERS: [(&str, &str); 30] = [
+    ("agents/agent_removal.rs", "the world of a gated repository"),
+    ("agents/agent_run.rs", "commands that the user has typed"),
+    ("agents/agent_state.rs", "the world of a repository with our configuration"),
+    ("agents/colony/checkout_settings.rs", "the checkout of the clone that acts; starts nothing"),
+    ("agents/colony/setup_commands.rs", "commands that the user has approved"),
+    ("agents/colony/shared_clone.rs", "the world of a gated repository"),
+    ("agents/colony/taking_part.rs", "the repository that the command has changed"),
     ("cli/look.rs", "the repository of the command"),
     ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
@@ -41,27 +48,20 @@ const OTHERS: [(&str, &str); 30] = [
     ("clones/new_clone/mod.rs", "a clone that nobody else knows yet"),
     ("clones/new_clone/staged.rs", "a clone that nobody else knows yet"),
     ("clones/try_tree.rs", "the working tree of tests, which runs code of agents in any case"),
-    ("context/working_files.rs", "lists names only, without a monitor of files"),
-    ("flow/agents/agent_removal.rs", "the world of a gated repository"),
-    ("flow/agents/agent_run.rs", "commands that the user has typed"),
-    ("flow/agents/agent_state.rs", "the world of a repository with our configuration"),
-    ("flow/clones/checkout_settings.rs", "the checkout of the clone that acts; starts nothing"),
-    ("flow/clones/colony.rs", "the repository that the command has changed"),
-    ("flow/clones/setup_commands.rs", "commands that the user has approved"),
-    ("flow/clones/shared_clone.rs", "the world of a gated repository"),
-    ("flow/deinit/mod.rs", "a worktree of this repository"),
-    ("flow/hook.rs", "the directory of the agent that runs the hook"),
-    ("flow/map/map_repo/find_repository.rs", "reads commits, starts nothing"),
-    ("flow/migrate/checks.rs", "the world of a gated repository"),
-    ("flow/tour.rs", "a repository that the tour makes"),
-    ("flow/workspace/cargo/mod.rs", "cargo, which the user has allowed"),
-    ("flow/workspace/catalog_edit.rs", "finds the root, starts nothing"),
-    ("flow/workspace/query/query_indexed.rs", "reads pages, starts nothing"),
-    ("flow/workspace/query/target.rs", "reads commits and files, starts nothing"),
-    ("flow/worktree_hook.rs", "the folder of all clones"),
+    ("context/scoring/working_files.rs", "lists names only, without a monitor of files"),
+    ("desk/hook.rs", "the directory of the agent that runs the hook"),
+    ("desk/tour.rs", "a repository that the tour makes"),
+    ("desk/worktree_hook.rs", "the folder of all clones"),
     ("git/checkout.rs", "finds the repository around, starts nothing"),
     ("git/worktree/submodule_edits.rs", "the world of a gated repository"),
-    ("workspace/catalog/resolve.rs", "finds the root, starts nothing"),
+    ("init/deinit/mod.rs", "a worktree of this repository"),
+    ("map/map_repo/find_repository.rs", "reads commits, starts nothing"),
+    ("migrate/checks.rs", "the world of a gated repository"),
+    ("workspace/cargo/mod.rs", "cargo, which the user has allowed"),
+    ("workspace/catalog_edit.rs", "finds the root, starts nothing"),
+    ("workspace/checkout/catalog/resolve.rs", "finds the root, starts nothing"),
+    ("workspace/query/query_indexed.rs", "reads pages, starts nothing"),
+    ("workspace/query/target.rs", "reads commits and files, starts nothing"),
 ];
 
 /// The gate itself.
@@ -91,7 +91,7 @@ fn each_look_into_another_directory_has_its_right() {
 fn clones_are_opened_through_the_gate_only() {
     for (path, text) in sources() {
         let path = path.display().to_string();
-        let of_clones = ["clones/", "flow/agents/", "flow/clones/", "flow/fleet/"];
+        let of_clones = ["clones/", "agents/", "desk/fleet/"];
         let is_listed = OTHERS.iter().any(|(file, _)| *file == path);
         if of_clones.iter().any(|folder| path.starts_with(folder)) && !is_listed {
             for call in [" Repo::open(", "(Repo::open(", "Session::open("] {

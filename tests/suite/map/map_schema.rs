@@ -51,7 +51,7 @@ fn the_map_of_the_requirement_is_read_as_it_is_written() {
 
 #[test]
 fn the_template_of_init_is_a_map_and_means_what_no_map_means() {
-    let template = include_bytes!("../../../src/setup/repo_map_template.yaml");
+    let template = include_bytes!("../../../src/init/repo_map_template.yaml");
     let read = RepoMap::read(template);
     assert_eq!((read.problems, read.warnings), (vec![], vec![]));
     assert_eq!(read.map, Some(RepoMap::whole_tree()));

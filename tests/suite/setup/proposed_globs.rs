@@ -90,7 +90,7 @@ fn without_much_data_the_map_is_the_template() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "a little"]);
     assert_eq!(sandbox.json(&["init"])["proposed_globs"], json!([]));
-    let template = include_str!("../../../src/setup/repo_map_template.yaml");
+    let template = include_str!("../../../src/init/repo_map_template.yaml");
     assert_eq!(sandbox.read(MAP), template);
     let unborn = Sandbox::unborn();
     unborn.write("big.csv", "1,2\n".repeat(100_000));

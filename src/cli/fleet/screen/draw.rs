@@ -7,7 +7,7 @@ use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
 use crate::cli::agents::answers;
 use crate::cli::fleet::desk::{Desk, NARROW};
-use crate::flow::fleet::FleetReport;
+use crate::desk::fleet::FleetReport;
 use crate::model::escape;
 use crate::ui::answer::Answer as _;
 use crate::ui::layout::{cut, lined_up, width_of};

@@ -3,9 +3,8 @@
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::flow::clones::colony as taking_part;
-use crate::flow::events::{Follower, OwnEvents, Request};
-use crate::flow::fleet::{self, FileTimes, FleetReport, Whose};
+use crate::agents::colony::taking_part;
+use crate::desk::fleet::{self, FileTimes, FleetReport, Whose};
 use crate::git::ObjectWrites;
 use crate::git::process::end_own_children;
 use crate::model::interrupt::Interrupt;
@@ -13,6 +12,7 @@ use crate::model::progress::Progress;
 use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
+use crate::watch::events::{Follower, OwnEvents, Request};
 
 /// How often events and the times of the files of the clones are looked at.
 const NEWS_INTERVAL: Duration = Duration::from_secs(1);

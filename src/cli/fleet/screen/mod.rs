@@ -21,7 +21,7 @@ use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use crate::cli::look::is_dumb;
 use crate::cli::{Face, Stop};
-use crate::flow::fleet::{FleetReport, Row, Whose};
+use crate::desk::fleet::{FleetReport, Row, Whose};
 use crate::git::process::foreground;
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, World};

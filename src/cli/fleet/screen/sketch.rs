@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::cli::fleet::desk::Desk;
-use crate::flow::fleet::{FleetReport, Whose, fleet};
+use crate::desk::fleet::{FleetReport, Whose, fleet};
 use crate::git::ObjectWrites;
 use crate::model::{Result, World};
 use crate::store::Session;

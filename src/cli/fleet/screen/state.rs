@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::cli::fleet::cells::name;
 use crate::cli::fleet::desk::Desk;
-use crate::flow::fleet::Row;
+use crate::desk::fleet::Row;
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::ui::theme::Palette;

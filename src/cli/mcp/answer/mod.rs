@@ -13,10 +13,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::cli::served::run_action::Answered;
 use crate::model::escape;
 use crate::text::headed::quoted;
-
-use crate::cli::served::run_action::Answered;
 
 pub(super) use rests::Rests;
 

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Job, LeftOutReason, Shelf};
 use crate::git::Objects;
 use crate::model::progress::FileMeter;
 use crate::model::{RepoPath, Result, World};
@@ -16,6 +15,8 @@ use crate::source::parts;
 use crate::source::record::{self, Record, RecordKind};
 use crate::store::cache::user_cache::{self, CacheKey, UserCache};
 use crate::text::tokenizer::Tokenizer;
+
+use super::{Job, LeftOutReason, Shelf};
 use shelved::Shelved;
 
 /// The maximum size of a file, in bytes.

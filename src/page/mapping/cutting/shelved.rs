@@ -1,6 +1,5 @@
 //! Documents as records: one per chunk of prose.
 
-use super::{Cut, Files};
 use crate::model::progress::FileMeter;
 use crate::model::{Code, Result};
 use crate::page::mapping::{LeftOutReason, Shelf};
@@ -8,6 +7,8 @@ use crate::source::lister::ListedFile;
 use crate::source::literature::ChunkRecord;
 use crate::source::record::{self, Record, RecordKind};
 use crate::text::readers::ReadFault;
+
+use super::{Cut, Files};
 
 /// Cuts documents, one after the other: other programs take most of the time.
 pub(super) struct Shelved<'a> {

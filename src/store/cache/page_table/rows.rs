@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{DirectoryRow, Mapped, ScopeRow, Totals};
 use crate::model::RepoPath;
 use crate::store::cache::database::Unusable;
+
+use super::{DirectoryRow, Mapped, ScopeRow, Totals};
 
 pub(super) const SCOPE_COLUMNS: &str = "SELECT pages, records, tokens, id, generation, scope, recipe, revision, follows, place, digest FROM scopes";
 

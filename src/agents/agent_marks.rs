@@ -1,0 +1,169 @@
+//! Marks on the work of agents: an agent is done, a person holds work back. The agent hears of it as an event.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, Marks};
+use crate::blackboard::change::Changed;
+use crate::design::fork::{forks, names};
+use crate::git::Oid;
+use crate::model::id::OperationId;
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
+use crate::records::{self, ShareWarning};
+use crate::store::Session;
+use crate::store::lease::acting_agent;
+use crate::store::state::event_log::announce;
+
+use super::agent_places;
+
+/// Whether a mark is made or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking<'a> {
+    /// It is made, with a text.
+    Put(Option<&'a str>),
+    /// It is deleted.
+    Gone,
+}
+
+/// The mark on the work of an agent after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkStatus {
+    /// The agent is done with its work.
+    Done,
+    /// The agent is not done.
+    NotDone,
+    /// Its work is held back.
+    Held,
+    /// Its work is not held back.
+    Released,
+}
+
+/// What a command did to the mark on the work of an agent.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MarkReport {
+    /// The agent.
+    pub agent: String,
+    /// Its mark now, or as it would be.
+    pub status: MarkStatus,
+    /// Whether it was so already.
+    pub unchanged: bool,
+    /// The commit that the agent has.
+    pub sha: Oid,
+    /// The reason, or a summary of the work.
+    pub text: Option<String>,
+    /// The operation; null if nothing had to change, or in a dry run.
+    pub op: Option<OperationId>,
+    /// Reasons why the other clones do not see it.
+    pub warnings: Vec<ShareWarning>,
+    /// True if nothing was changed because of a dry run.
+    pub dry_run: bool,
+}
+
+/// Says that the agent of this clone is done with its work, or not done after all.
+pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
+    let of_clone = session.membership.as_ref().and_then(|member| member.agent.as_deref());
+    let Some(agent) = of_clone.filter(|agent| session.settings.agent.as_deref() == Some(*agent))
+    else {
+        let message = "an agent says this of its own work, and this is not the clone of one";
+        return Err(Error::new(Code::Usage, message)
+            .unchanged()
+            .hint("cd \"$(git colony agents path NAME)\" && git colony agents done"));
+    };
+    let Some(sha) = session.repo.head()?.commit() else {
+        let message = format!("agent '{agent}' has no commit yet");
+        return Err(Error::new(Code::RevisionNotFound, message)
+            .unchanged()
+            .hint("git colony checkpoint -m LABEL   # commits its files"));
+    };
+    mark(session, MarkKind::Done, agent, sha, marking)
+}
+
+/// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.
+pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<MarkReport> {
+    if let Some((acting, why)) = acting_agent::of_session(session) {
+        let name = shell_word(agent);
+        return Err(acting_agent::refused(&acting, &why, "hold work back")
+            .unchanged()
+            .hint(format!("git colony agents hold {name}   # run by the user, in the checkout")));
+    }
+    let named = names::find(&session.repo, agent)
+        .map_err(|error| agent_places::explain_unknown(session, agent, error))?;
+    let published = named.published.as_ref().and_then(|published| published.agent.as_deref());
+    let fork = Some(named.name.as_str()).filter(|name| name.starts_with("fork/"));
+    // A fork that an agent has in its clone is the agent's, though others have copies of it.
+    let all = forks::lines_of_work(session)?;
+    let of_fork = all.iter().find(|line| Some(line.name.as_str()) == fork && line.agent.is_some());
+    let Some(name) = published.or(of_fork.and_then(|line| line.agent.as_deref())).or(fork) else {
+        let message = format!("'{agent}' is neither an agent nor a fork");
+        return Err(Error::new(Code::ForkNotFound, message).unchanged().hint("git colony"));
+    };
+    // A copy may be older than the work of the agent.
+    let sha = of_fork.map_or(named.commit, |line| line.head_sha);
+    mark(session, MarkKind::Held, name, sha, marking)
+}
+
+/// Makes or deletes one mark, and tells the other clones.
+fn mark(
+    session: &Session,
+    kind: MarkKind,
+    agent: &str,
+    sha: Oid,
+    marking: Marking<'_>,
+) -> Result<MarkReport> {
+    let text = match marking {
+        Marking::Put(text) => checked(text)?,
+        Marking::Gone => None,
+    };
+    let _lock = records::lock(session)?;
+    records::refresh(session);
+    let Changed { op, before, now } = match marking {
+        Marking::Put(_) => agent_marks::put(session, kind, agent, sha, text)?,
+        Marking::Gone => agent_marks::delete(session, kind, agent)?,
+    };
+    let warnings = records::refresh(session);
+    let status = match (kind, marking) {
+        (MarkKind::Done, Marking::Put(_)) => MarkStatus::Done,
+        (MarkKind::Done, Marking::Gone) => MarkStatus::NotDone,
+        (MarkKind::Held, Marking::Put(_)) => MarkStatus::Held,
+        (MarkKind::Held, Marking::Gone) => MarkStatus::Released,
+    };
+    if op.is_some() {
+        let event = match status {
+            MarkStatus::Done => "agent_done",
+            MarkStatus::NotDone => "agent_not_done",
+            MarkStatus::Held => "agent_held",
+            MarkStatus::Released => "agent_released",
+        };
+        let value = json!({"agent": agent, "sha": sha, "text": text, "op": op});
+        announce(session, format!("{event}:{agent}"), value);
+    }
+    Ok(MarkReport {
+        agent: agent.to_owned(),
+        status,
+        unchanged: before == now,
+        sha,
+        text: text.map(str::to_owned),
+        op,
+        warnings,
+        dry_run: session.is_dry(),
+    })
+}
+
+/// Refuses a text that is too long to be shown.
+fn checked(text: Option<&str>) -> Result<Option<&str>> {
+    let letters = text.map_or(0, |text| text.chars().count());
+    if letters > MAX_TEXT {
+        let message = format!("a text has at most {MAX_TEXT} letters, this one has {letters}");
+        return Err(Error::new(Code::ValueTooLarge, message).unchanged());
+    }
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
+/// Reads the marks of all agents, as the clones of the hub have them now. Where they cannot be read there are none.
+pub(crate) fn all(session: &Session) -> Marks {
+    records::refresh(session);
+    Marks::read(&session.repo).unwrap_or_default()
+}

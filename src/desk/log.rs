@@ -1,0 +1,271 @@
+//! The commits of a fork or branch that its target branch does not have, newest first.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agents::agent_state::{self, AgentState};
+use crate::design::checkpoint::left_out::LeftOut;
+use crate::design::default_branch;
+use crate::design::fork::claims::Claims;
+use crate::design::fork::forks;
+use crate::design::fork::names::{self, Named};
+use crate::design::fork::old_history::{self, Place};
+use crate::design::fork::shared_work::{Lineage, SharedWork};
+use crate::git::{Head, Oid, Repo};
+use crate::model::{Result, time};
+use crate::store::Session;
+
+/// The commits of a fork or branch.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LogReport {
+    /// The name of the branch, or the name as typed.
+    pub name: String,
+    /// Its tip; `None` for a branch without a commit.
+    pub head_sha: Option<Oid>,
+    /// The branch it goes to, or the first end of a range: its commits are left out; `None` where nothing is
+    /// left out.
+    pub into: Option<String>,
+    /// The uncommitted changes, if `NAME@` was requested and there are any.
+    pub uncommitted: Option<Uncommitted>,
+    /// The commits, newest first.
+    pub commits: Vec<Entry>,
+    /// Whether there are more commits than the limit.
+    pub truncated: bool,
+}
+
+/// One commit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Its id.
+    pub sha: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// The name of its author.
+    pub author: String,
+    /// The e-mail address of its author.
+    pub author_email: String,
+    /// When it was written, RFC 3339 UTC.
+    pub authored_at: Option<String>,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// The uncommitted work of an agent.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Uncommitted {
+    /// The agent.
+    pub agent: String,
+    /// The number of files that differ from the newest commit, untracked ones included.
+    pub files: usize,
+    /// The git operation in progress there.
+    pub in_progress: Option<String>,
+    /// The paths that a checkpoint leaves out, too.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A resolved name.
+struct Line {
+    name: String,
+    tip: Option<Oid>,
+    /// The branch it was created from, if that was recorded.
+    began_on: Option<String>,
+    /// Whether it is a branch, and not just a commit.
+    is_branch: bool,
+}
+
+/// Lists at most `limit` commits of a fork, branch or agent that the branch it goes to does not have, or of a range
+/// `A..B`; without a name, of the branch that is checked out. Of the target branch itself, and of a revision that
+/// is not a branch and has nothing beyond it, it lists the history.
+pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogReport> {
+    let repo = &session.repo;
+    let state = match typed {
+        Some(typed) => agent_state::find(session, typed)?,
+        None => None,
+    };
+    let (line, mut into) = match (&state, typed.and_then(range)) {
+        (Some(state), _) => with_target(repo, of_state(repo, state))?,
+        (None, Some((from, to))) => {
+            let from = of_name(repo, from)?;
+            (of_name(repo, to)?, Some(from.name).zip(from.tip))
+        }
+        (None, None) => with_target(repo, of_name(repo, typed.unwrap_or("HEAD"))?)?,
+    };
+    let wanted = limit.saturating_add(1);
+    let mut commits = beyond(repo, &line, into.as_ref(), wanted)?;
+    let is_range = typed.and_then(range).is_some();
+    if commits.is_empty() && !line.is_branch && !is_range {
+        into = None;
+        commits = beyond(repo, &line, None, wanted)?;
+    }
+    let uncommitted = state.map(|state| uncommitted(repo, state)).transpose()?;
+    let listed = commits.iter().take(limit);
+    Ok(LogReport {
+        name: line.name,
+        head_sha: line.tip,
+        into: into.map(|(name, _)| name),
+        uncommitted: uncommitted.flatten(),
+        truncated: commits.len() > limit,
+        commits: listed.map(|commit| entry(repo, *commit)).collect::<Result<_>>()?,
+    })
+}
+
+/// Finds the commit at which the work of an agent left the branch that it goes to, for AGENT, AGENT/BRANCH and AGENT@;
+/// `None` for any other name.
+pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
+    let repo = &session.repo;
+    let line = match agent_state::find(session, typed)? {
+        Some(state) => of_state(repo, &state),
+        None => match names::find(repo, typed) {
+            Ok(named) if named.published.as_ref().is_some_and(|it| it.agent.is_some()) => {
+                of_named(repo, named)
+            }
+            _ => return Ok(None),
+        },
+    };
+    parted_at(repo, line)
+}
+
+/// Finds the commit at which HEAD left the branch that it goes to.
+pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
+    parted_at(repo, of_head(repo)?)
+}
+
+fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
+    let (line, into) = with_target(repo, line)?;
+    let name = line.name;
+    match line.tip.zip(into) {
+        Some((tip, (_, target))) => {
+            if let Some(Place::OnOld(own)) = old_history::place(repo, target, tip)? {
+                return Ok(own.bases.first().copied());
+            }
+            forks::base_with(repo, target, &Lineage::named(tip, None, &name))
+        }
+        None => Ok(None),
+    }
+}
+
+fn of_head(repo: &Repo) -> Result<Line> {
+    match repo.head()? {
+        Head::Branch { name, .. } => of_name(repo, &name.to_string()),
+        head @ Head::Detached { .. } => Ok(Line {
+            name: "HEAD".to_owned(),
+            tip: head.commit(),
+            began_on: None,
+            is_branch: false,
+        }),
+        Head::Unborn { name } => {
+            Ok(Line { name: name.short(), tip: None, began_on: None, is_branch: true })
+        }
+    }
+}
+
+/// Splits `A..B`, an end that is missing being HEAD; `None` for all else, `A...B` also.
+fn range(typed: &str) -> Option<(&str, &str)> {
+    let (from, to) = typed.split_once("..")?;
+    let from = if from.is_empty() { "HEAD" } else { from };
+    let end = if to.is_empty() { "HEAD" } else { to };
+    (!to.starts_with('.')).then_some((from, end))
+}
+
+fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
+    if matches!(typed, "HEAD" | "@") {
+        return of_head(repo);
+    }
+    Ok(of_named(repo, names::find(repo, typed)?))
+}
+
+fn of_named(repo: &Repo, named: Named) -> Line {
+    Line {
+        tip: Some(named.commit),
+        began_on: named.base_branch(repo),
+        is_branch: named.is_branch(),
+        name: named.name,
+    }
+}
+
+fn of_state(repo: &Repo, state: &AgentState) -> Line {
+    // The clone may be gone, and with it the name.
+    let named = names::find(repo, &state.agent).ok();
+    Line {
+        name: state.name.clone(),
+        tip: state.base,
+        began_on: named.and_then(|named| named.base_branch(repo)),
+        is_branch: true,
+    }
+}
+
+/// Adds the target branch of a fork or branch: the one it was created from, else the default branch;
+/// `None` for that branch itself.
+fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)> {
+    let target = match forks::standing(repo, line.began_on.as_deref())? {
+        Some(target) => Some(target),
+        None => default_branch::find(repo)?,
+    };
+    let into = target
+        .map(|(branch, tip)| (branch.short(), tip))
+        .filter(|(branch, _)| *branch != line.name);
+    Ok((line, into))
+}
+
+/// Lists at most `limit` commits that `into` does not have, squashed or not.
+fn beyond(
+    repo: &Repo,
+    line: &Line,
+    into: Option<&(String, Oid)>,
+    limit: usize,
+) -> Result<Vec<Oid>> {
+    let Some(tip) = line.tip else {
+        return Ok(Vec::new());
+    };
+    let Some((_, target)) = into else {
+        return repo.newest_beyond(tip, &[], limit);
+    };
+    let tip = match old_history::place(repo, *target, tip)? {
+        Some(Place::OnOld(own)) => return repo.newest_beyond(tip, &own.bases, limit),
+        Some(Place::Rewritten(new)) => new,
+        None => tip,
+    };
+    let branch = Lineage::named(tip, None, &line.name);
+    let shared = SharedWork::here(&mut Claims::default(), repo, *target, &branch)?;
+    shared.ahead(repo, (*target, tip), limit)
+}
+
+fn entry(repo: &Repo, commit: Oid) -> Result<Entry> {
+    let past = repo.read_past(commit)?;
+    let subject = past.subject().to_owned();
+    let moment = past.author.moment();
+    Ok(Entry {
+        sha: commit,
+        parents: past.parents,
+        authored_at: moment.map(|moment| time::rfc3339(&moment)),
+        author: past.author.name,
+        author_email: past.author.email,
+        subject,
+    })
+}
+
+fn uncommitted(repo: &Repo, state: AgentState) -> Result<Option<Uncommitted>> {
+    let committed = repo.tree_of(state.base)?;
+    let found = repo.read_commit(state.commit)?;
+    let files = repo.diff_trees(committed, found.tree)?.len();
+    if files == 0 && state.in_progress.is_none() && !is_staged(repo, &state, &found.parents)? {
+        return Ok(None);
+    }
+    Ok(Some(Uncommitted {
+        files,
+        agent: state.agent,
+        in_progress: state.in_progress.map(str::to_owned),
+        left_out: state.left_out,
+    }))
+}
+
+/// Returns `true` if the index has changes that neither the files nor the newest commit have.
+fn is_staged(repo: &Repo, state: &AgentState, parents: &[Oid]) -> Result<bool> {
+    let committed = repo.tree_of(state.base)?;
+    for index in parents.iter().filter(|parent| Some(**parent) != state.base) {
+        if repo.state_tree(repo.read_commit(*index)?.tree)? != committed {
+            return Ok(state.base != Some(state.commit));
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,300 @@
+//! The refs of both sides, as values: here, on the remote, and as recorded at the last sync.
+//!
+//! The refs of the remote are checked before they count: a ref with an object of the wrong kind is
+//! put on a separate list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::fork::fork_record::ForkRecord;
+use crate::git::refs::FoundRef;
+use crate::git::remote::{Fetch, Listed, Remote};
+use crate::git::worktree::safe_path;
+use crate::git::{Oid, RefName, Repo};
+use crate::migrate;
+use crate::model::{Code, Result};
+use crate::records::outbox::{self, Writer};
+use crate::records::rules::Sides;
+use crate::records::travelers::{self, Kind};
+use crate::repo_map::scope_record::Scopes;
+use crate::store::refs::{own_refs, shared_record};
+use crate::store::{Session, migration};
+
+use super::{Way, apply, remote_identity};
+
+/// Both sides at one moment.
+pub(super) struct Look {
+    /// The name of the remote.
+    pub(super) remote: String,
+    ours: BTreeMap<RefName, Oid>,
+    theirs: BTreeMap<RefName, Oid>,
+    outboxes: BTreeMap<RefName, Oid>,
+    /// The recorded values, by the names of the notes.
+    pub(super) notes: BTreeMap<RefName, Oid>,
+    /// Whether a recorded ref that the remote lacks was deleted there: not if the remote has
+    /// another URL now, or has nothing at all.
+    pub(super) do_notes_count: bool,
+    /// Refs of the remote with objects of the wrong kind, and the problem.
+    pub(super) invalid: BTreeMap<RefName, String>,
+    /// The branches of the remote.
+    pub(super) branches: BTreeMap<RefName, Oid>,
+    /// All refs of the remote, exchanged or not.
+    pub(super) offered: BTreeMap<RefName, Oid>,
+    /// The local commits that any remote is known to have, each once.
+    pub(super) published: BTreeSet<Oid>,
+}
+
+impl Look {
+    /// Lists the refs of the remote and of this repository. Nothing is fetched.
+    pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
+        let repo = &session.repo;
+        let asking = format!("list the refs of '{}'", remote.name());
+        let progress = &session.world.progress;
+        let Listed { refs: offered, symbolic } = progress.during(&asking, || remote.list_all())?;
+        let mut ours = BTreeMap::new();
+        for prefix in travelers::prefixes() {
+            let found = repo
+                .refs_below(&prefix)?
+                .into_iter()
+                .filter(|found| travelers::kind_of(&found.name).is_some());
+            ours.extend(found.map(|found| (found.name, found.id)));
+        }
+        for name in travelers::single_names() {
+            if let Some(id) = repo.find_listed_ref(&name)? {
+                ours.insert(name, id);
+            }
+        }
+        let gone = ours
+            .iter()
+            .filter(|(_, id)| repo.is_gone(**id))
+            .map(|(name, _)| (name.clone(), GONE.to_owned()))
+            .collect();
+        let mut notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        // What an interrupted sync has fetched is not a note.
+        let incoming = super::incoming(remote);
+        notes.retain(|found| !found.name.as_bytes().starts_with(incoming.as_bytes()));
+        let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
+        let mut published: BTreeSet<Oid> = offered_here.collect();
+        published.extend(known_of_remotes(repo)?);
+        let do_notes_count = remote_identity::is_known(session, remote) && !offered.is_empty();
+        if !(do_notes_count || notes.is_empty()) {
+            (session.world.narrate)(&format!(
+                "'{}' has another URL than before, or was emptied: refs missing there do not count \
+                as deleted",
+                remote.name()
+            ));
+        }
+        let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
+        let branches = offered.iter().filter(|(name, _)| is_branch(name));
+        // Deleting a symbolic one would delete another ref.
+        let is_outbox = |name: &RefName| outbox::parse(name).is_some() && !symbolic.contains(name);
+        let outboxes = offered.iter().filter(|(name, _)| is_outbox(name));
+        Ok(Look {
+            remote: remote.name().to_owned(),
+            ours,
+            notes: notes.into_iter().map(|found| (found.name, found.id)).collect(),
+            do_notes_count,
+            invalid: gone,
+            branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
+            outboxes: outboxes.map(|(name, id)| (name.clone(), *id)).collect(),
+            published,
+            theirs: offered
+                .iter()
+                .filter(|(name, _)| travelers::kind_of(name).is_some())
+                .map(|(name, id)| (name.clone(), *id))
+                .collect(),
+            offered,
+        })
+    }
+
+    /// Refuses if history was rewritten on the remote and branches here have the old one: the two
+    /// must not be mixed.
+    pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
+        let refs = self.theirs.iter().chain(&self.branches);
+        let theirs = refs.map(|(name, id)| (name.clone(), *id)).collect();
+        migrate::refuse_two_histories(session, remote, &theirs)
+    }
+
+    /// Fetches the objects that must be compared, and the branches where they have moved: with one command, if there is
+    /// anything new.
+    pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>, way: Way) -> Result<()> {
+        let repo = &session.repo;
+        let known: BTreeSet<Oid> = self.ours.values().chain(self.notes.values()).copied().collect();
+        let is_wanted = |(name, id): &(&RefName, &Oid)| {
+            let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
+            !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
+        };
+        let names: Vec<RefName> =
+            self.theirs.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect();
+        // Others delete outboxes at any time: those are fetched which there are. An object that is here need not be whole:
+        // only what a ref of ours has is.
+        let is_whole = |(name, id): (&RefName, &Oid)| {
+            let record = outbox::parse(name).and_then(|(_, record)| self.ours.get(&record));
+            let in_record = |tip: &Oid| repo.has_more(*id, *tip).is_ok_and(|more| !more);
+            known.contains(id) || (repo.object_size(*id).is_some() && record.is_some_and(in_record))
+        };
+        let has_new = !self.outboxes.iter().all(is_whole);
+        let below = has_new.then_some(outbox::OUTBOXES);
+        let with_branches = way != Way::Push && remote.has_news(&self.offered)?;
+        if names.is_empty() && below.is_none() && !with_branches {
+            return Ok(());
+        }
+        let mut listed = BTreeMap::new();
+        if has_new {
+            apply::forget_incoming(session, remote)?;
+            listed = std::mem::take(&mut self.outboxes);
+        }
+        let into = super::incoming(remote);
+        let wanted = Fetch { names: &names, below, with_branches, into: &into };
+        let fetched = match fetch(session, remote, &wanted) {
+            Err(error) if has_new && error.code() != Code::RefMoved => {
+                // One that cannot be fetched must not stop all else.
+                let fetched = fetch(session, remote, &Fetch { below: None, ..wanted })?;
+                let problem = error.message();
+                (session.world.narrate)(&format!("warning: outboxes are left out: {problem}"));
+                fetched
+            }
+            fetched => fetched?,
+        };
+        for found in fetched {
+            self.published.extend(session.repo.peel_to_commit(found.id));
+            if listed.contains_key(&found.name) {
+                self.outboxes.insert(found.name, found.id);
+            } else if travelers::kind_of(&found.name).is_some() {
+                self.theirs.insert(found.name, found.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the refs of the remote whose objects are of the wrong kind, as far as they are here.
+    pub(super) fn inspect(&mut self, repo: &Repo) {
+        let names: Vec<RefName> = self.theirs.keys().cloned().collect();
+        for name in names {
+            let sides = self.sides(&name);
+            let is_new = sides.theirs != sides.ours && sides.theirs != sides.base;
+            let here = sides.theirs.filter(|id| is_new && repo.object_size(*id).is_some());
+            let known: Vec<Oid> = [sides.ours, sides.base].into_iter().flatten().collect();
+            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id, &known)) {
+                self.theirs.remove(&name);
+                self.invalid.insert(name, flaw);
+            }
+        }
+        for (name, id) in std::mem::take(&mut self.outboxes) {
+            let record = outbox::parse(&name).map(|(_, record)| record);
+            let is_here = repo.object_size(id).is_some();
+            match record.filter(|_| is_here).and_then(|record| flaw(repo, &record, id, &[])) {
+                Some(flaw) => drop(self.invalid.insert(name, flaw)),
+                None => drop(self.outboxes.insert(name, id)),
+            }
+        }
+    }
+
+    /// Returns the outboxes for a record.
+    pub(super) fn outboxes_of(&self, record: &RefName) -> BTreeMap<Writer, Oid> {
+        let parsed = self.outboxes.iter().filter_map(|(name, id)| {
+            let (writer, of_record) = outbox::parse(name)?;
+            (of_record == *record).then_some((writer, *id))
+        });
+        parsed.collect()
+    }
+
+    /// Returns the names of all refs that sync covers, of either side.
+    pub(super) fn names(&self) -> BTreeSet<RefName> {
+        let posted = self.outboxes.keys().filter_map(outbox::parse).map(|(_, record)| record);
+        let invalid = self.invalid.keys();
+        self.ours.keys().chain(self.theirs.keys()).chain(invalid).cloned().chain(posted).collect()
+    }
+
+    /// Returns the value of a ref on each side.
+    pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
+        let note = travelers::note_of(&self.remote, name).filter(|_| self.do_notes_count);
+        Sides {
+            base: note.and_then(|note| self.notes.get(&note).copied()),
+            ours: self.ours.get(name).copied(),
+            theirs: self.theirs.get(name).copied(),
+        }
+    }
+}
+
+/// Fetches with one command, if it can.
+fn fetch(session: &Session, remote: &Remote<'_>, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
+    let fetch = || {
+        // The branches are refs that the user moves as well.
+        if wanted.with_branches {
+            own_refs::talk(session, || remote.fetch(wanted))
+        } else {
+            own_refs::fetch(session, || remote.fetch(wanted))
+        }
+    };
+    let fetching = format!("fetch from '{}'", remote.name());
+    session.world.progress.during(&fetching, fetch)
+}
+
+/// Returns the commits that remotes had at the last contact: their branches, and the recorded refs
+/// of a sync. Nothing is known of a remote that is not configured any more.
+fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
+    let mut known = BTreeSet::new();
+    for remote in repo.remote_names() {
+        let branches = format!("refs/remotes/{remote}/");
+        for prefix in [branches, travelers::notes_of(&remote)] {
+            let found = repo.refs_below(&prefix)?.into_iter();
+            known.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+        }
+    }
+    Ok(known)
+}
+
+/// The message for a ref whose object is missing here: it is not deleted, and nothing of it can be
+/// sent.
+const GONE: &str = "git has removed its object here: 'git colony prune' deletes the ref";
+
+/// Returns the problem with a ref of a remote; `known` are its earlier values.
+fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
+    let commit = repo.peel_to_commit(id);
+    let is_commit = commit == Some(id);
+    match travelers::kind_of(name)? {
+        Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
+            Some("it does not name a commit".to_owned())
+        }
+        Kind::Checkpoint | Kind::CheckpointTag => None,
+        _ if !is_commit => Some("it is not a commit".to_owned()),
+        Kind::ForkRecord => {
+            let label = travelers::label_of(name)?;
+            let read = ForkRecord::read(repo, id, &label);
+            read.err().map(|error| error.message())
+        }
+        Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
+        Kind::Migrations => unless_read(migration::flaw(repo, id)),
+        Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, name, id)),
+        Kind::ForkBranch => None,
+    }
+}
+
+/// Returns the problem with the tree of a shared record; its keys are checked where they are read.
+fn unreadable(repo: &Repo, name: &RefName, commit: Oid) -> Result<Option<String>> {
+    let keys = shared_record::keys(repo, name, Some(commit))?;
+    let max = shared_record::MAX_KEYS;
+    if keys.len() > max {
+        return Ok(Some(format!("it has more than {max} keys")));
+    }
+    let mut open = vec![repo.tree_of(Some(commit))?];
+    let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
+    while let Some(tree) = open.pop() {
+        for (name, entry) in repo.entries_of(tree)? {
+            // Our own names are plain ASCII; git refuses some of the others.
+            let text = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
+            if safe_path::refusal(text).is_some() {
+                let name = name.to_string();
+                return Ok(Some(format!("git refuses the name '{name}' in its tree")));
+            }
+            if entry.is_directory() && seen.insert(entry.id) {
+                open.push(entry.id);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn unless_read(flaw: Result<Option<String>>) -> Option<String> {
+    flaw.unwrap_or_else(|error| Some(error.message()))
+}

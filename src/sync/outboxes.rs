@@ -1,0 +1,160 @@
+//! Joins the version of a record on a remote with the outboxes beside it, and with the one here.
+//!
+//! A repository posts to its outbox only where others write the same record at the same time: then a post never waits
+//! for them. It is on the remote from then on, whichever push wins the record itself. An outbox whose version the record has
+//! is deleted by the next push of anybody. The outbox has the version here before the join: so one with something that
+//! is not here was written by a copy of this repository.
+
+use std::collections::BTreeMap;
+
+use crate::git::{Oid, RefChange, RefName, Repo, plain_file};
+use crate::model::{Code, Result};
+use crate::records::join::RecordJoin;
+use crate::records::outbox::Writer;
+use crate::records::rules::Sides;
+use crate::store::Session;
+use crate::store::files::atomic;
+
+/// The maximum number of outboxes of one record that are joined at once.
+const MAX_JOINED: usize = 200;
+
+/// A record on a remote and here.
+pub struct RecordSides<'a> {
+    /// The record.
+    pub name: &'a RefName,
+    /// Its version here, on the remote, and when both last agreed.
+    pub sides: Sides<Oid>,
+    /// The outboxes of the remote, which are all here.
+    pub outboxes: &'a BTreeMap<Writer, Oid>,
+    /// The name of this repository as a writer, if it has one.
+    pub writer: Option<&'a Writer>,
+    /// Whether to post where others write as well, or a push has lost a race before.
+    pub is_contended: bool,
+}
+
+/// What to do about a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fold {
+    /// The joint version; `None` if there is none anywhere.
+    pub joint: Option<Oid>,
+    /// The version to post to the outbox of this repository.
+    pub post: Option<Oid>,
+    /// Whether all that is here is on the remote already, in outboxes: then another sync may join them as well.
+    pub is_posted: bool,
+    /// The outboxes whose version the remote's record has.
+    pub folded: Vec<Writer>,
+    /// Whether another repository writes under the name of this one.
+    pub is_copied: bool,
+}
+
+impl RecordSides<'_> {
+    /// Joins all versions. `None` if two of them cannot be joined, for they have too many keys.
+    pub fn fold(&self, repo: &Repo) -> Result<Option<Fold>> {
+        let mut fold = Fold::default();
+        let record = RecordJoin::new(repo, self.name);
+        let pair = |ours, theirs, base| {
+            record.join(&Sides { base, ours: Some(ours), theirs: Some(theirs) })
+        };
+        let Sides { base, ours, theirs } = self.sides;
+        let mut others = theirs;
+        let mut is_busy = self.is_contended;
+        for (writer, posted) in self.outboxes.iter().take(MAX_JOINED) {
+            let mut is_own = self.writer == Some(writer);
+            if is_own {
+                let with_ours = ours.map(|ours| pair(ours, *posted, None));
+                is_own =
+                    ours.is_some_and(|ours| matches!(with_ours, Some(Ok(Some(it))) if it == ours));
+                fold.is_copied = !is_own;
+            }
+            let joined = match others.map_or(Ok(Some(*posted)), |it| pair(it, *posted, None)) {
+                Ok(Some(joined)) => joined,
+                // One that is too large for us must not stop the others.
+                Err(error) if error.code() != Code::ValueTooLarge => return Err(error),
+                _ => continue,
+            };
+            if theirs == Some(joined) {
+                fold.folded.push(writer.clone());
+                continue;
+            }
+            others = Some(joined);
+            is_busy |= !is_own;
+        }
+        // What both last agreed on is a version of the record, which no outbox need have.
+        let with_record = match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                let Some(joined) = pair(ours, theirs, base)? else {
+                    return Ok(None);
+                };
+                Some(joined)
+            }
+            (one, other) => one.or(other),
+        };
+        fold.joint = match (with_record, others) {
+            (Some(one), Some(other)) if others != theirs => {
+                let Some(joined) = pair(one, other, None)? else {
+                    return Ok(None);
+                };
+                Some(joined)
+            }
+            (one, other) => one.or(other),
+        };
+        fold.is_posted = fold.joint == others && others != theirs;
+        if is_busy && fold.joint != others {
+            fold.post = ours;
+            // A push moves a ref once.
+            fold.folded.retain(|writer| fold.is_copied || self.writer != Some(writer));
+        }
+        Ok(Some(fold))
+    }
+}
+
+/// Reads the name of this repository as a writer; `None` if it has posted nothing yet.
+pub(super) fn writer(session: &Session) -> Option<Writer> {
+    let name = plain_file::read(path(session)).ok()?;
+    Writer::parse(std::str::from_utf8(&name).ok()?.trim())
+}
+
+/// Returns the move of the outbox of this repository for a record. One without a name as a writer gets one; `None` where
+/// that cannot be written: then the record is raced for.
+pub(super) fn post(
+    session: &Session,
+    record: &RefName,
+    outboxes: &BTreeMap<Writer, Oid>,
+    writer: Option<Writer>,
+    posted: Oid,
+) -> Option<RefChange> {
+    let writer = writer.or_else(|| new_writer(session).ok())?;
+    let old = outboxes.get(&writer).copied();
+    Some(RefChange { name: writer.outbox(record)?, old, new: Some(posted) })
+}
+
+/// Gives this repository a new name as a writer.
+fn new_writer(session: &Session) -> Result<Writer> {
+    let writer = Writer::new((session.world.entropy)());
+    if session.is_dry() {
+        return Ok(writer);
+    }
+    let path = path(session);
+    if let Some(folder) = path.parent() {
+        atomic::make_directory(folder)?;
+    }
+    atomic::write_durably(&path, writer.as_str().as_bytes())?;
+    Ok(writer)
+}
+
+fn path(session: &Session) -> std::path::PathBuf {
+    session.repo.common_dir().join("colony").join("writer")
+}
+
+/// Returns the deletions of outboxes whose version the record has.
+pub(super) fn deletions(
+    name: &RefName,
+    outboxes: &BTreeMap<Writer, Oid>,
+    folded: &[Writer],
+) -> Vec<RefChange> {
+    let deletion = |writer: &Writer| {
+        let old = outboxes.get(writer).copied();
+        Some(RefChange { name: writer.outbox(name)?, old, new: None })
+    };
+    folded.iter().filter_map(deletion).collect()
+}
