@@ -1,7 +1,7 @@
 //! What tests, benchmarks and the generators of the manual use of this crate; not an interface.
 
+pub use crate::cli::commands::team::fleet::screen::sketch::{Sketch, Sketcher};
 pub use crate::cli::examples;
-pub use crate::cli::fleet::screen::sketch::{Sketch, Sketcher};
 pub use crate::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
 pub use crate::design::undo::plain_git::GitHook;
 pub use crate::git::lfs::lfs_objects::LfsObjects;
@@ -81,7 +81,7 @@ pub mod locate {
 
 /// Its functions, by the name of their module.
 pub mod manual {
-    pub use crate::cli::manual::pages;
+    pub use crate::cli::reference::manual::pages;
 }
 
 /// Its functions, by the name of their module.

@@ -119,7 +119,7 @@ fn count_unmerged(session: &Session, clone: &FoundClone) -> Option<usize> {
 
 /// Removes a clone, of an agent or for reading. Its folder is kept for that many days; where they are not said, as long
 /// as its own settings say.
-pub(crate) fn remove_clone(
+pub(in crate::agents) fn remove_clone(
     world: &World,
     clone: &FoundClone,
     options: RemovalOptions,

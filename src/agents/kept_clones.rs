@@ -146,7 +146,7 @@ pub fn others(root: &SharedRoot) -> Vec<LeftBehind> {
 
 impl KeptFolder {
     /// Describes a removed clone that is kept for that many days.
-    pub(crate) fn of(clone: &KeptClone, days: u64) -> KeptFolder {
+    pub(in crate::agents) fn of(clone: &KeptClone, days: u64) -> KeptFolder {
         let days = chrono::TimeDelta::try_days(i64::try_from(days).unwrap_or(i64::MAX));
         let end = |removed: Moment| removed.checked_add_signed(days?);
         let until = time::parse_rfc3339(&clone.removed_at).and_then(end);
@@ -161,7 +161,11 @@ impl KeptFolder {
 }
 
 /// Keeps a removed clone once more and deletes it; returns the rest of it, and why. The caller has its lock.
-pub(crate) fn delete(world: &World, root: &SharedRoot, clone: KeptClone) -> Option<LeftBehind> {
+pub(in crate::agents) fn delete(
+    world: &World,
+    root: &SharedRoot,
+    clone: KeptClone,
+) -> Option<LeftBehind> {
     let path = clone.folder.clone();
     match attempt(world, root, clone) {
         Ok(left) => left,
@@ -219,7 +223,7 @@ fn in_use(world: &World, clone: &KeptClone) -> Result<Option<LeftBehind>> {
 
 /// Keeps the changes since the removal; returns the reason if something cannot be kept and must not be
 /// deleted.
-pub(crate) fn keep_again(world: &World, clone: &KeptClone) -> Result<Option<String>> {
+pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<Option<String>> {
     let open = |writes| Session::open_foreign(world, &clone.folder, writes);
     let mut inside = open(ObjectWrites::Durable)?;
     let filters = FailingFilter::if_forced(clone.lets_go);
@@ -249,7 +253,7 @@ pub(crate) fn keep_again(world: &World, clone: &KeptClone) -> Result<Option<Stri
 
 /// What to do if a filter of the user fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FailingFilter {
+pub(in crate::agents) enum FailingFilter {
     /// Fail.
     Refuses,
     /// Look at every file as it is on disk, with a warning.
@@ -258,12 +262,12 @@ pub(crate) enum FailingFilter {
 
 impl FailingFilter {
     /// Returns what it means for a removal that is forced, or not.
-    pub(crate) fn if_forced(force: bool) -> FailingFilter {
+    pub(in crate::agents) fn if_forced(force: bool) -> FailingFilter {
         if force { FailingFilter::IsPassedOver } else { FailingFilter::Refuses }
     }
 
     /// Looks at the files of a clone.
-    pub(crate) fn look<T>(
+    pub(in crate::agents) fn look<T>(
         self,
         inside: &mut Session,
         look: impl Fn(&Session) -> Result<T>,
@@ -284,7 +288,7 @@ impl FailingFilter {
 }
 
 /// Returns the checkpoint of a clone before its deletion, off the branch.
-pub(crate) fn last_state() -> checkpoint::Request {
+pub(in crate::agents) fn last_state() -> checkpoint::Request {
     checkpoint::Request {
         label: Some("uncommitted when the clone was removed".to_owned()),
         rationale: String::new(),

@@ -50,7 +50,7 @@ pub struct HeldRemoval {
 }
 
 /// Examines the work in a hub; `is_here` if it is the hub of the current repository.
-pub(crate) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> {
+pub(in crate::agents) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> {
     let all = removed_work::of_agents(hub)?;
     if all.is_empty() {
         return Ok(None);

@@ -32,7 +32,7 @@ pub struct KeptLog {
 }
 
 /// Finishes or cancels interrupted operations in the worktrees of a clone.
-pub(crate) fn settle(world: &World, clone: &FoundClone) -> Result<()> {
+pub(in crate::agents) fn settle(world: &World, clone: &FoundClone) -> Result<()> {
     let main = session_at(world, &clone.path)?;
     for other in main.repo.other_worktrees() {
         // A worktree without a folder has nowhere to restore a file to.
@@ -52,7 +52,7 @@ fn recover_in(session: &Session) -> Result<()> {
 }
 
 /// Counts and names the operations and files that the hub keeps.
-pub(crate) fn look(session: &Session) -> Result<KeptLog> {
+pub(in crate::agents) fn look(session: &Session) -> Result<KeptLog> {
     let repo = &session.repo;
     let log = Log::read_all(repo)?;
     let files = moved_aside::list(&Places::kept_in(repo.common_dir()));

@@ -4,15 +4,28 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use super::{
-    agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
-    colony, commit, complete, completions, config, context, credential, dashboard, decide,
-    decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
-    id, index, ingest, init, keep_log, knowledge, land, lfs, log, map, mcp, memory, merge,
-    merge_driver, ops, pages, paths, projects, promote, prune, query, restore, revert, schema,
-    scopes, search, session, status, sync, tag, tools, topology, tour, undo, validate, version,
-    watch,
+use crate::cli::commands::branches::{
+    cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, merge_driver, revert,
+    topology,
 };
+use crate::cli::commands::program::{call, help, schema, version};
+use crate::cli::commands::reading::{
+    context, ingest, knowledge, map, memory, pages, projects, promote, scopes, search, watch,
+};
+use crate::cli::commands::setup::{
+    completions, config, credential, deinit, doctor, hook, hooks, init, lfs, tools,
+};
+use crate::cli::commands::states::{
+    checkpoint, checkpoints, keep_log, ops, prune, restore, tag, undo,
+};
+use crate::cli::commands::team::{
+    agents, blackboard, clone, clones, colony, events, fleet, land, session, status, sync, tour,
+};
+use crate::cli::commands::workspace::{
+    cargo, catalog, git, groups, id, index, paths, query, validate,
+};
+
+use super::{complete, dashboard, mcp};
 
 /// The name of the program.
 pub(super) const NAME: &str = "git-colony";

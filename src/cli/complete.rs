@@ -8,6 +8,7 @@ use std::ffi::OsString;
 
 use clap::Arg;
 
+use crate::cli::commands::program::schema;
 use crate::desk::completion::{self, Names, Offer, Wanted};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
@@ -17,7 +18,7 @@ use crate::ui::answer::Outcome;
 
 use super::actions::{ACTIONS, Action};
 use super::typed_line::{self, TypedLine};
-use super::{Face, Stop, commands, schema};
+use super::{Face, Stop, commands};
 
 /// Offer what may stand at the end of a command line
 #[derive(Debug, clap::Args)]

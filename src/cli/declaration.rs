@@ -8,9 +8,10 @@
 
 use schemars::JsonSchema;
 
+use crate::cli::commands::program::schema::{self, Report};
+
 use super::actions::Action;
 use super::complete::ValueKind;
-use super::schema::{self, Report};
 
 /// A group of commands in help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 
 use clap::{Args as _, Command as Grammar, CommandFactory as _, Subcommand};
 
+use crate::cli::commands::program::help;
+
 use super::args::{
     AgentCommand, CalledCommand, Cli, ContextCommand, DesignCommand, NAME, Options, SetupCommand,
     StateCommand, WorkspaceCommand,
 };
-use super::{examples, help};
+use super::examples;
 
 /// The options of the program, without commands.
 static OPTIONS: LazyLock<Grammar> = LazyLock::new(|| Options::augment_args(Grammar::new(NAME)));

@@ -6,13 +6,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::agents::colony::{checkout_settings, clone_of_agent, taking_part};
+use crate::cli::commands::setup::config;
 use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::world::{NamedRoot, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 
-use super::{Face, Run, config};
+use super::{Face, Run};
 
 /// What a command may do to what it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

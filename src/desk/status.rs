@@ -188,7 +188,7 @@ fn compare_with_main(repo: &Repo, head: &Head) -> Result<(usize, usize)> {
 }
 
 /// Reads a JSON object below `.colony/`; a malformed one counts as absent here.
-pub(crate) fn registry(repo: &Repo, name: &str) -> Option<Value> {
+pub(in crate::desk) fn registry(repo: &Repo, name: &str) -> Option<Value> {
     let path = RepoPath::from(format!(".colony/{name}").as_str());
     let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()

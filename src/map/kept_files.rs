@@ -11,7 +11,7 @@ use crate::store::refs::ref_names;
 
 /// Points the private ref of a scope to the commit with the files of its pages; `None` deletes the
 /// ref.
-pub(crate) fn keep_alive(
+pub(in crate::map) fn keep_alive(
     session: &Session,
     places: &Places,
     scope_id: &str,

@@ -14,13 +14,13 @@ use crate::store::cache::page_table::PageTable;
 use super::mapping::{How, Mapper};
 
 /// Maps the rows of HEAD for this command. A row that cannot be mapped has no pages.
-pub(crate) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
+pub(in crate::map) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
     let mapper = Mapper::in_memory(How::offline(session), worktree)?;
     mapped(session, mapper, None)
 }
 
 /// Does the same with the pages of the cache, which the next question finds; only some scopes, or all.
-pub(crate) fn kept_table(
+pub(in crate::map) fn kept_table(
     session: &Session,
     worktree: &str,
     only: Option<&BTreeSet<String>>,

@@ -37,7 +37,7 @@ pub struct RetiredScope {
 
 /// The scopes without a row, before anything is deleted.
 #[derive(Default)]
-pub(crate) struct Retirement {
+pub(in crate::map) struct Retirement {
     /// The removal of their records.
     pub(super) records: Option<RecordChanges>,
     places: Option<Places>,
@@ -46,7 +46,7 @@ pub(crate) struct Retirement {
 
 impl Retirement {
     /// Finds the scopes without a row. `mapped` are the scopes of the rows.
-    pub(crate) fn plan(
+    pub(in crate::map) fn plan(
         session: &Session,
         request: &Request,
         rows: &Rows,
@@ -93,7 +93,7 @@ impl Retirement {
     }
 
     /// Deletes the pages of the scopes, once their records are removed; a dry run only reports them.
-    pub(crate) fn carry_out(self, session: &Session) -> Result<Vec<RetiredScope>> {
+    pub(in crate::map) fn carry_out(self, session: &Session) -> Result<Vec<RetiredScope>> {
         for scope in &self.scopes {
             pages::forget(session, &scope.scope_id)?;
             if let Some(places) = self.places.as_ref().filter(|_| session.repo.keeps_objects()) {

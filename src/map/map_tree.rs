@@ -74,7 +74,7 @@ fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
 }
 
 /// Returns the whole tree as one source, with the settings in effect.
-pub(crate) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow {
+pub(in crate::map) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow {
     ResolvedRow {
         name: DEFAULT_NAME.to_owned(),
         scope_id: String::new(),

@@ -27,7 +27,7 @@ use super::{MapReport, places, worktree_name};
 
 /// The mark of a scope in the page table that follows the working tree; the fingerprint of the
 /// files comes after it.
-pub(crate) const FOLLOWS: &str = "worktree:";
+pub(in crate::map) const FOLLOWS: &str = "worktree:";
 
 /// Maps the rows that the current branch has, with the files of the working tree.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {

@@ -28,8 +28,8 @@ pub enum MapOf {
 }
 
 /// Another repository, at a commit.
-pub(crate) struct OtherRepository {
-    pub(crate) found: AtRemote,
+pub(in crate::map_rows) struct OtherRepository {
+    pub(in crate::map_rows) found: AtRemote,
     repo: Repo,
     settings: MapSettings,
 }
@@ -59,7 +59,7 @@ pub(crate) fn look<T>(
 
 impl OtherRepository {
     /// Opens the repository for reading.
-    pub(crate) fn open(session: &Session, by_url: &ByUrl) -> Result<OtherRepository> {
+    pub(in crate::map_rows) fn open(session: &Session, by_url: &ByUrl) -> Result<OtherRepository> {
         let found = by_url.find(session, "git colony map --url")?;
         let repo = BareRepo::open(&found.place)?.to_read()?;
         let tree = repo.tree_of(Some(found.commit))?;
@@ -69,7 +69,7 @@ impl OtherRepository {
         Ok(OtherRepository { found, repo, settings })
     }
 
-    pub(crate) fn home<'a>(&'a self, session: &'a Session) -> Home<'a> {
+    pub(in crate::map_rows) fn home<'a>(&'a self, session: &'a Session) -> Home<'a> {
         Home {
             session,
             other: Some(self),
@@ -119,7 +119,7 @@ impl<'a> Home<'a> {
     }
 
     /// Reads its map; an invalid one is an error.
-    pub(crate) fn require_map(&self) -> Result<RepoMap> {
+    pub(in crate::map_rows) fn require_map(&self) -> Result<RepoMap> {
         let map = load::require(self.repo(), &self.state);
         let Some(other) = self.other else { return map };
         map.map_err(|error| match error.code() {

@@ -21,6 +21,7 @@ pub(crate) fn row_place(row: &ResolvedRow) -> Option<&Path> {
 /// An open repository.
 #[derive(Clone)]
 pub(crate) struct Reading {
+    /// Its objects.
     pub(crate) objects: Objects,
     large_files: lfs_objects::LfsObjects,
     is_dry: bool,
@@ -43,6 +44,7 @@ impl Reading {
         })
     }
 
+    /// Returns what documents are read from.
     pub(crate) fn library(&self) -> Library<'_> {
         Library {
             objects: &self.objects,

@@ -11,7 +11,10 @@ use crate::repo_map::scope_record::{FILE, ScopeRecord};
 use crate::store::refs::superseded;
 
 /// Decides about one scope; `None` if it is deleted.
-pub(crate) fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
+pub(in crate::records) fn join_one(
+    repo: &Repo,
+    sides: &Sides<TreeEntry>,
+) -> Result<Option<TreeEntry>> {
     if sides.ours == sides.theirs {
         return Ok(sides.ours);
     }

@@ -17,7 +17,7 @@ const BEST_SHARE: usize = 85;
 const SURROUNDINGS_SHARE: usize = 92;
 
 /// The tokens of the line above a part, about.
-pub(crate) const HEADING_TOKENS: usize = 24;
+pub(in crate::search) const HEADING_TOKENS: usize = 24;
 
 /// No text has more bytes in a token, on average: a longer passage does not fit.
 const MAX_TOKEN_BYTES: usize = 16;
@@ -31,9 +31,11 @@ pub(crate) type Place = (usize, usize);
 /// A passage that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
+    /// Its place in the index.
     pub(crate) place: Place,
     /// How well it matches.
     pub(crate) score: f64,
+    /// The reason why it is part of the answer.
     pub(crate) from: PartOrigin,
 }
 
@@ -63,25 +65,28 @@ pub(crate) trait PackedFiles {
 
 /// A chosen passage.
 pub(crate) struct Chosen {
+    /// The passage.
     pub(crate) passage: IndexedPassage,
     /// The text of its file.
     pub(crate) text: Rc<str>,
     tokens: usize,
     /// The order in which it was chosen: the last are dropped first.
     order: usize,
+    /// The reason why it was chosen.
     pub(crate) from: PartOrigin,
     /// How well it matches; `None` if nothing was ranked for it.
     pub(crate) score: Option<f64>,
 }
 
 impl Chosen {
-    pub(crate) fn body(&self) -> &str {
+    pub(in crate::search) fn body(&self) -> &str {
         self.text.get(self.passage.range()).unwrap_or_default()
     }
 }
 
 /// The choice.
 pub(crate) struct Packer<F> {
+    /// The files of the passages.
     pub(crate) files: F,
     budget: usize,
     chosen: BTreeMap<Place, Chosen>,
@@ -92,10 +97,11 @@ pub(crate) struct Packer<F> {
     /// The number of wanted passages that did not fit.
     pub(crate) left_out: usize,
     /// The smallest budget, about, for one of the passages that did not fit into an empty text.
-    pub(crate) needed: Option<usize>,
+    pub(in crate::search) needed: Option<usize>,
 }
 
 impl<F: PackedFiles> Packer<F> {
+    /// Chooses passages of these files, with a budget in tokens.
     pub(crate) fn new(files: F, budget: usize) -> Packer<F> {
         Packer {
             files,
@@ -149,7 +155,7 @@ impl<F: PackedFiles> Packer<F> {
     }
 
     /// Chooses a passage if it fits; returns `true` if it did.
-    pub(crate) fn add(&mut self, wanted: &Wanted) -> Result<bool> {
+    pub(in crate::search) fn add(&mut self, wanted: &Wanted) -> Result<bool> {
         let (file, number) = wanted.place;
         if self.has(file, Some(number)) {
             return Ok(false);
@@ -201,7 +207,7 @@ impl<F: PackedFiles> Packer<F> {
     }
 
     /// Returns `true` if a passage is chosen.
-    pub(crate) fn has(&self, file: usize, number: Option<usize>) -> bool {
+    pub(in crate::search) fn has(&self, file: usize, number: Option<usize>) -> bool {
         number.is_some_and(|number| self.chosen.contains_key(&(file, number)))
     }
 
@@ -225,17 +231,17 @@ impl<F: PackedFiles> Packer<F> {
     }
 
     /// Returns the maximum number of tokens.
-    pub(crate) fn budget(&self) -> usize {
+    pub(in crate::search) fn budget(&self) -> usize {
         self.budget
     }
 
     /// Returns the tokens of the chosen passages, about.
-    pub(crate) fn used(&self) -> usize {
+    pub(in crate::search) fn used(&self) -> usize {
         self.used
     }
 
     /// Keeps tokens free for other text.
-    pub(crate) fn keep_free(&mut self, tokens: usize) {
+    pub(in crate::search) fn keep_free(&mut self, tokens: usize) {
         self.budget = self.budget.saturating_sub(tokens);
     }
 

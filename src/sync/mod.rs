@@ -121,7 +121,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
 }
 
 /// Announces that a remote branch has moved.
-pub(crate) fn announce_changed(session: &Session, branch: &ChangedBranch) {
+pub(in crate::sync) fn announce_changed(session: &Session, branch: &ChangedBranch) {
     let value = json!({
         "scope_id": branch.name,
         "source_event_key": null,

@@ -36,7 +36,7 @@ fn note_refused(world: &World, verb: &str, refused: &[PathBuf]) {
 }
 
 /// Lets a clone run the hooks of its checkout; returns a description of those, if there are any.
-pub(crate) fn forward_hooks(
+pub(in crate::agents) fn forward_hooks(
     checkout: &Session,
     inside: &Session,
     uses_lfs: bool,

@@ -212,7 +212,7 @@ fn make_ready(
 
 /// Installs the hooks and settings of a clone, before it is moved into place; the project's own hooks are those of its
 /// checkout.
-pub(crate) fn set_up(
+pub(in crate::agents) fn set_up(
     world: &World,
     checkout: Option<&Session>,
     staged: &Staged,

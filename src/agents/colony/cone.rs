@@ -23,7 +23,7 @@ impl Cone {
     ///
     /// Typed directories must exist. A setting applies to many commits: its directories that `tree`
     /// does not have are reported and left out.
-    pub(crate) fn directories(
+    pub(in crate::agents) fn directories(
         &self,
         world: &World,
         repo: &Repo,
@@ -73,6 +73,6 @@ fn of_checkout(world: &World, checkout: &Repo) -> Result<Vec<String>> {
 
 /// Returns the settings for a clone of another repository; only the user's own configuration counts
 /// beside its tree.
-pub(crate) fn of_clone(world: &World, repo: &Repo, tree: Oid) -> Result<Vec<String>> {
+pub(in crate::agents) fn of_clone(world: &World, repo: &Repo, tree: Oid) -> Result<Vec<String>> {
     Cone::Configured.directories(world, repo, repo, tree)
 }

@@ -12,7 +12,11 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 
 /// Copies the ignored files that the settings name.
-pub(crate) fn ignored_files(session: &Session, to: &Path, setup: &mut Vec<String>) -> Result<()> {
+pub(in crate::agents) fn ignored_files(
+    session: &Session,
+    to: &Path,
+    setup: &mut Vec<String>,
+) -> Result<()> {
     let settings = &session.settings;
     let lists =
         [(&settings.clone_copy, How::Copy, "copied"), (&settings.clone_link, How::Link, "linked")];
@@ -50,7 +54,7 @@ fn bring(session: &Session, to: &Path, lists: &Lists<'_>, setup: &mut Vec<String
 
 /// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
 /// `None` if there are none.
-pub(crate) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
+pub(in crate::agents) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     let scan = session.repo.scan(&session.world)?;
     if scan.count_uncommitted() == 0 {
         return Ok(None);
@@ -67,7 +71,7 @@ pub(crate) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
 }
 
 /// Puts the files of a state over those of a staged clone, as uncommitted changes.
-pub(crate) fn put(world: &World, staged: &Staged, state: Oid) -> Result<()> {
+pub(in crate::agents) fn put(world: &World, staged: &Staged, state: Oid) -> Result<()> {
     let inside = staged.session(world)?;
     let mut git = inside.repo.git(&inside.world);
     git.env(OPERATION_VARIABLE, "agents new");

@@ -124,7 +124,7 @@ pub(crate) fn of_commit(
 }
 
 /// Runs the permitted setup commands of a new clone; `desk` is the checkout of the user.
-pub(crate) fn run_new(
+pub(in crate::agents) fn run_new(
     (desk, inside): (&Session, &Session),
     approvals: &Approvals,
     setup: &mut Vec<String>,

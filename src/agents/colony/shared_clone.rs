@@ -8,7 +8,7 @@ use super::clone::{CloneReport, CloneStatus, Request};
 use super::cone::Cone;
 
 /// Finds the clone for reading of the same repository, branch and directories.
-pub(crate) fn find(
+pub(in crate::agents) fn find(
     world: &World,
     wanted: &WantedClone<'_>,
     request: &Request,

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::cli::commands::reading::watch;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::model::world::Plane;
 use crate::model::{Code, Error};
@@ -31,8 +32,7 @@ use crate::workspace::bench::REPOSITORY_ID;
 
 use super::actions::Group;
 use super::served::run_action::{Own, Place};
-use super::{Face, Opening, Stop, watch};
-
+use super::{Face, Opening, Stop};
 use server::Server;
 
 /// Serve the actions to an agent as the tools of an MCP server

@@ -117,13 +117,13 @@ impl<'a> Mapper<'a> {
     }
 
     /// Does the same for a question: nothing is announced.
-    pub(crate) fn unrecorded(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+    pub(in crate::map) fn unrecorded(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::open(how, worktree)?;
         Ok(Mapper { announces: false, ..mapper })
     }
 
     /// Does the same with a table for this run only.
-    pub(crate) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+    pub(in crate::map) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
         Ok(Mapper { announces: false, ..mapper })
     }
@@ -147,7 +147,7 @@ impl<'a> Mapper<'a> {
     }
 
     /// Returns the page table.
-    pub(crate) fn into_table(self) -> PageTable {
+    pub(in crate::map) fn into_table(self) -> PageTable {
         self.table
     }
 
@@ -272,7 +272,7 @@ impl<'a> Mapper<'a> {
 
 impl<'a> How<'a> {
     /// Without the network and commands, with the tokenizer of the settings.
-    pub(crate) fn offline(session: &'a Session) -> How<'a> {
+    pub(in crate::map) fn offline(session: &'a Session) -> How<'a> {
         How {
             session,
             tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
@@ -312,7 +312,7 @@ fn announce_mapped(session: &Session, row: &ResolvedRow, result: &MapResult) {
 }
 
 /// Warns that the page table is not used, and why.
-pub(crate) fn warn_unusable(session: &Session, why: &Unusable) {
+pub(in crate::map) fn warn_unusable(session: &Session, why: &Unusable) {
     (session.world.narrate)(&format!(
         "warning: cannot use the page table: {why}; pages are made for this command only, until \
          '.git/colony/cache' is deleted or writable"

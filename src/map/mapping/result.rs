@@ -143,7 +143,7 @@ impl MapResult {
     }
 
     /// Notes that the record of the scope was written, if it is one of these.
-    pub(crate) fn note_record(&mut self, recorded: &BTreeSet<String>) {
+    pub(in crate::map) fn note_record(&mut self, recorded: &BTreeSet<String>) {
         self.recorded = recorded.contains(&self.scope_id);
         if self.recorded && self.status == MapStatus::AlreadyMapped {
             self.message = self.message.replacen(NOTHING, RECORDED, 1);

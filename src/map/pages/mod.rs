@@ -64,12 +64,12 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Finds a page of the scopes by its id or an abbreviation.
-    pub(crate) fn find(&self, id: &str) -> Result<(ScopeRow, Page)> {
+    pub(in crate::map) fn find(&self, id: &str) -> Result<(ScopeRow, Page)> {
         listing::find(&self.table, &self.scopes, id)
     }
 
     /// Returns `true` if one of the scopes has a page.
-    pub(crate) fn has(&self, scope: &ScopeRow, page: PageId) -> Result<bool> {
+    pub(in crate::map) fn has(&self, scope: &ScopeRow, page: PageId) -> Result<bool> {
         let scope = std::slice::from_ref(scope);
         let found = self.table.find_pages(scope, page.0, page.0);
         Ok(!found.map_err(unusable)?.is_empty())
@@ -88,7 +88,10 @@ impl Opened {
 
 /// Does some work with the pages; if their table is damaged, maps them again and does the work once more: they are
 /// derived data.
-pub(crate) fn again_if_damaged<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<T> {
+pub(in crate::map) fn again_if_damaged<T>(
+    session: &Session,
+    work: impl Fn() -> Result<T>,
+) -> Result<T> {
     let done = work();
     let is_damage = |error: &Error| error.code() == Code::CacheUnusable;
     // Where the table cannot be made again, the error says enough.
@@ -136,7 +139,7 @@ pub(crate) fn open_kept(session: &Session) -> Result<Opened> {
 }
 
 /// Does the same for scopes that are still recorded.
-pub(crate) fn open_mapped(session: &Session) -> Result<Opened> {
+pub(in crate::map) fn open_mapped(session: &Session) -> Result<Opened> {
     let mut opened = open_kept(session)?;
     retain_recorded(session, &mut opened.scopes);
     Ok(opened)
@@ -158,7 +161,7 @@ fn retain_recorded(session: &Session, scopes: &mut Vec<ScopeRow>) {
 
 /// Opens the page table, for one recorded scope or all of them; if it is unusable, computes its content for
 /// this command.
-pub(crate) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
+pub(in crate::map) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let worktree = worktree_key(session)?;
     let (table, is_kept) = match table(session) {
         Err(why) if !why.is_busy() => {
@@ -256,7 +259,7 @@ fn open_mapped_now(
 }
 
 /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
-pub(crate) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
+pub(in crate::map) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
     Freshness::of(session).is_stale(scope)
 }
 
@@ -269,12 +272,13 @@ pub(crate) struct Freshness<'a> {
 }
 
 impl<'a> Freshness<'a> {
+    /// Begins with nothing read.
     pub(crate) fn of(session: &'a Session) -> Freshness<'a> {
         Freshness { session, worktree: OnceCell::new(), records: OnceCell::new() }
     }
 
     /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
-    pub(crate) fn is_stale(&self, scope: &ScopeRow) -> bool {
+    pub(in crate::map) fn is_stale(&self, scope: &ScopeRow) -> bool {
         if scope.is_invalidated() {
             return true;
         }

@@ -30,7 +30,7 @@ pub enum NoPages {
 
 impl NoPages {
     /// Returns why no page of some scopes is shown.
-    pub(crate) fn of(session: &Session, scopes: &[ScopeRow]) -> NoPages {
+    pub(in crate::map) fn of(session: &Session, scopes: &[ScopeRow]) -> NoPages {
         let has_pages = |scope: &ScopeRow| scope.totals.pages > 0;
         match scopes {
             [] if session.repo.head().is_ok_and(|head| head.commit().is_none()) => {

@@ -17,7 +17,7 @@ const GENERATED: &str = "linguist-generated";
 
 /// Sets for each record whether its file is generated, from the tree of the mapped commit. If that
 /// commit is missing, the label stays unset.
-pub(crate) fn label<'a>(
+pub(in crate::map) fn label<'a>(
     session: &Session,
     place: Option<&Path>,
     commit: Option<Oid>,
@@ -35,7 +35,7 @@ pub(crate) fn label<'a>(
 }
 
 /// Does the same for records of a scope.
-pub(crate) fn label_of_scope<'a>(
+pub(in crate::map) fn label_of_scope<'a>(
     session: &Session,
     scope: &ScopeRow,
     records: impl Iterator<Item = &'a mut RecordEntry>,

@@ -198,7 +198,7 @@ pub(crate) fn row_name(names: &BTreeMap<String, String>, scope: &str) -> Option<
 
 /// Returns the scopes whose pages never leave a resident set: those that this worktree's mapping pins, and
 /// the shared ones.
-pub(crate) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
+pub(in crate::map) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
     let records = all(session)?.into_iter().flat_map(|(scopes, _)| scopes.records);
     let pinned = records.filter(|(_, record)| record.config.pinned);
     Ok(pinned.map(|(id, _)| id).collect())
@@ -241,7 +241,7 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
 }
 
 /// Announces that a scope is no longer mapped.
-pub(crate) fn announce_unmapped(session: &Session, scope_id: &str) {
+pub(in crate::map) fn announce_unmapped(session: &Session, scope_id: &str) {
     let value = json!({ "scope_id": scope_id });
     event_log::announce(session, format!("unmapped:{scope_id}"), value);
 }

@@ -41,7 +41,7 @@ pub(crate) struct PageState {
     counters: BTreeMap<String, Counters>,
     pinned: BTreeSet<String>,
     /// Why the state cannot be read.
-    pub(crate) problem: Option<String>,
+    pub(in crate::map) problem: Option<String>,
 }
 
 impl PageState {
@@ -70,7 +70,7 @@ impl PageState {
     }
 
     /// Fills in what the state says of pages.
-    pub(crate) fn mark(&self, pages: &mut [PageEntry]) {
+    pub(in crate::map) fn mark(&self, pages: &mut [PageEntry]) {
         for page in pages {
             page.resident = self.residents.contains_key(&page.page_id.0);
             page.pinned = self.pinned.contains(&page.scope_id);
@@ -92,7 +92,11 @@ impl PageState {
     }
 
     /// Returns the resident pages that the mapping no longer has.
-    pub(crate) fn stale(&self, session: &Session, opened: &Opened) -> Result<BTreeSet<PageKey>> {
+    pub(in crate::map) fn stale(
+        &self,
+        session: &Session,
+        opened: &Opened,
+    ) -> Result<BTreeSet<PageKey>> {
         let freshness = Freshness::of(session);
         let mut stale = BTreeSet::new();
         for page in self.residents.values() {
@@ -104,7 +108,12 @@ impl PageState {
     }
 
     /// Counts the pages of a scope; `stale` are the resident pages that the mapping no longer has.
-    pub(crate) fn tally(&self, scope: &str, pages: &[PageKey], stale: &BTreeSet<PageKey>) -> Tally {
+    pub(in crate::map) fn tally(
+        &self,
+        scope: &str,
+        pages: &[PageKey],
+        stale: &BTreeSet<PageKey>,
+    ) -> Tally {
         let left: BTreeSet<PageKey> = self
             .residents
             .values()
@@ -124,7 +133,7 @@ impl PageState {
     }
 
     /// Counts the resident pages, whatever scope they belong to.
-    pub(crate) fn tally_residents(&self, stale: &BTreeSet<PageKey>) -> Tally {
+    pub(in crate::map) fn tally_residents(&self, stale: &BTreeSet<PageKey>) -> Tally {
         Tally {
             resident: self.residents.keys().copied().collect(),
             stale: stale.clone(),
@@ -145,7 +154,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds the pages of another scope.
-    pub(crate) fn add(&mut self, other: Tally) {
+    pub(in crate::map) fn add(&mut self, other: Tally) {
         self.resident.extend(other.resident);
         self.stale.extend(other.stale);
         self.pinned.extend(other.pinned);
@@ -156,7 +165,7 @@ impl Tally {
     }
 
     /// Returns the numbers.
-    pub(crate) fn stats(&self) -> ResidencyStats {
+    pub(in crate::map) fn stats(&self) -> ResidencyStats {
         ResidencyStats {
             resident: self.resident.len() as u64,
             stale: self.stale.len() as u64,

@@ -70,7 +70,7 @@ impl NotSearched {
 
 /// A line with its file.
 pub(in crate::workspace) struct LineHit {
-    pub(in crate::workspace) path: RepoPath,
+    pub(crate) path: RepoPath,
     pub(in crate::workspace) line: FoundLine,
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::imports::{Crate, Module};
 
-/// The most files of a folder; `cli` has one file per command.
+/// The most files of a folder.
 const MAX_FILES: usize = 20;
 
 /// Where files import each other in one direction only, and folders there where they do not.
@@ -40,13 +40,10 @@ fn folders() -> Vec<(String, Vec<String>, Vec<String>)> {
 }
 
 #[test]
-fn no_folder_but_cli_has_more_than_20_files() {
+fn no_folder_has_more_than_20_files() {
     for (folder, files, _) in folders() {
         let count = files.len();
-        assert!(
-            count <= MAX_FILES || folder == "src/cli",
-            "{folder} has {count} files: group some of them in a folder"
-        );
+        assert!(count <= MAX_FILES, "{folder} has {count} files: group some of them in a folder");
     }
 }
 

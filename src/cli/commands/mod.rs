@@ -1,0 +1,121 @@
+//! The list of commands, in the order in which help has them: each is declared in a file of its own.
+
+pub mod branches;
+pub mod program;
+pub mod reading;
+pub mod setup;
+pub mod states;
+pub mod team;
+pub mod workspace;
+
+use std::sync::LazyLock;
+
+use crate::cli::commands::branches::{
+    cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, revert, topology,
+};
+use crate::cli::commands::program::{call, help, schema, version};
+use crate::cli::commands::reading::{
+    context, ingest, knowledge, map, memory, pages, projects, promote, scopes, search, watch,
+};
+use crate::cli::commands::setup::{completions, config, deinit, doctor, hooks, init, lfs, tools};
+use crate::cli::commands::states::{checkpoint, checkpoints, ops, prune, restore, tag, undo};
+use crate::cli::commands::team::{
+    agents, blackboard, clone, clones, colony, events, fleet, land, session, status, sync, tour,
+};
+use crate::cli::commands::workspace::{
+    cargo, catalog, git, groups, id, index, paths, query, validate,
+};
+
+use super::declaration::Declaration;
+use super::{dashboard, mcp};
+
+/// Every visible command.
+const COMMANDS: [fn() -> Declaration; 69] = [
+    init::declaration,
+    checkpoint::declaration,
+    checkpoints::declaration,
+    tag::declaration,
+    commit::declaration,
+    decide::declaration,
+    restore::declaration,
+    undo::declaration,
+    undo::redo_declaration,
+    fleet::declaration,
+    agents::declaration,
+    clone::declaration,
+    clones::declaration,
+    colony::declaration,
+    fork::declaration,
+    forks::declaration,
+    merge::declaration,
+    cherry_pick::declaration,
+    revert::declaration,
+    land::declaration,
+    land::try_declaration,
+    sync::declaration,
+    blackboard::declaration,
+    events::declaration,
+    session::declaration,
+    status::declaration,
+    ops::declaration,
+    log::declaration,
+    diff::declaration,
+    decisions::declaration,
+    topology::declaration,
+    tour::declaration,
+    hooks::declaration,
+    lfs::declaration,
+    map::declaration,
+    pages::declaration,
+    scopes::declaration,
+    search::declaration,
+    context::declaration,
+    projects::declaration,
+    projects::plans_declaration,
+    memory::declaration,
+    ingest::declaration,
+    knowledge::declaration,
+    promote::declaration,
+    promote::demote_declaration,
+    watch::declaration,
+    watch::watches_declaration,
+    tools::declaration,
+    id::declaration,
+    paths::declaration,
+    groups::declaration,
+    catalog::declaration,
+    query::declaration,
+    index::declaration,
+    git::declaration,
+    cargo::declaration,
+    validate::declaration,
+    config::declaration,
+    doctor::declaration,
+    prune::declaration,
+    call::declaration,
+    mcp::declaration,
+    dashboard::declaration,
+    schema::declaration,
+    version::declaration,
+    help::declaration,
+    completions::declaration,
+    deinit::declaration,
+];
+
+static DECLARATIONS: LazyLock<Vec<Declaration>> =
+    LazyLock::new(|| COMMANDS.iter().map(|declaration| declaration()).collect());
+
+/// Returns the declarations of all visible commands, in the order of help.
+pub(super) fn all() -> &'static [Declaration] {
+    &DECLARATIONS
+}
+
+/// Returns the declarations of all visible commands, each followed by those below it.
+pub(super) fn with_those_below() -> impl Iterator<Item = &'static Declaration> {
+    all().iter().flat_map(Declaration::with_those_below)
+}
+
+/// Returns the declaration of a command, as in `checkpoints show`.
+pub(super) fn find(command: &str) -> Option<&'static Declaration> {
+    with_those_below().find(|declaration| declaration.command == command)
+}

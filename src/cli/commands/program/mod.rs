@@ -1,0 +1,5 @@
+//! Commands about the program itself.
+pub mod call;
+pub mod help;
+pub mod schema;
+pub mod version;

@@ -1,0 +1,54 @@
+//! `git colony tag`
+
+use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::{Face, Run, Stop};
+use crate::design::checkpoint::left_out::Allowances;
+use crate::design::checkpoint::{self, CheckpointReport, Request};
+use crate::ui::answer::Outcome;
+
+/// Create a checkpoint of an existing commit
+///
+/// Uncommitted work is not part of it; 'git colony checkpoint' keeps that.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Label of the checkpoint
+    #[arg(short = 'm', long = "label", value_name = "LABEL")]
+    label: String,
+    /// Add TEXT to its message
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    rationale: String,
+    /// The commit
+    #[arg(value_name = "REVISION", default_value = "HEAD")]
+    revision: String,
+    /// Show what would be tagged, and tag nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(in crate::cli) fn declaration() -> Declaration {
+    Declaration::listed("tag", Section::Keep, Screen::All)
+        .example("git colony tag -m 'last good' HEAD~1", "give an existing commit a label")
+        .example(
+            "git colony tag -m release-1 HEAD --rationale 'sent to the customer'",
+            "and a reason",
+        )
+        .answers::<CheckpointReport>()
+        .action(action("tag_checkpoint", Group::States, Effect::Adds).takes(&[
+            same("label").plain(),
+            same("rationale"),
+            as_arg("ref", "revision").or("sha").plain(),
+        ]))
+}
+
+pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
+    let request = Request {
+        label: Some(args.label),
+        rationale: args.rationale,
+        off_branch: false,
+        allowances: Allowances::default(),
+    };
+    let report = checkpoint::tag(&session, &request, &args.revision)?;
+    face.answer(&report)
+}

@@ -1,0 +1,148 @@
+//! The lines below the table: clashes, warnings, the next commands.
+
+use std::collections::BTreeSet;
+
+use crate::cli::commands::branches::{clash_lines, lock_lines};
+use crate::design::fork::forks::MergeOutcome;
+use crate::desk::fleet::{FleetReport, Next, Row, Settling};
+use crate::model::text::typed_word;
+use crate::model::time::Moment;
+use crate::store::agent_policy::protected_branches::ProtectedBranch;
+use crate::ui::text;
+
+/// More names are only counted.
+const MAX_NAMES: usize = 6;
+
+impl FleetReport {
+    /// Returns the lines below the table.
+    pub(super) fn below(&self, now: &Moment) -> Vec<String> {
+        let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
+        let mut lines: Vec<String> = clashes.iter().map(|line| format!("clash: {line}")).collect();
+        lines.extend(self.protected.as_ref().map(|found| protected("this agent", found)));
+        lines.extend(self.agents.iter().filter_map(on_protected));
+        lines.extend(self.agents.iter().filter_map(outside));
+        lines.extend(self.agents.iter().filter_map(unseen));
+        lines.extend(self.agents.iter().filter_map(lost));
+        lines.extend(self.agents.iter().filter_map(lost_work));
+        let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
+        lines.extend(old.map(|line| format!("{line}   # a merge rewrites their commits first")));
+        let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
+        lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
+        let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
+        let removed = named("removed, not merged", removed.into_iter());
+        lines.extend(removed.map(|line| format!("{line}   # git colony agents restore NAME")));
+        let known_at = self.locked.locks_known_at.as_deref();
+        lines.extend(lock_lines::lines(&self.locked.locked, known_at, now));
+        lines.extend(self.next.iter().flat_map(next));
+        lines.extend(self.settling.iter().map(settling));
+        lines
+    }
+}
+
+/// Returns a line of names, if there are any.
+pub(super) fn named(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("{what}: {}", names.join(" ")))
+}
+
+/// Tells the next step, and the other way where there is one.
+fn next(next: &Next) -> Vec<String> {
+    // zsh takes a comment that is typed for words of the command.
+    let quoted: Vec<_> = next.paths.iter().map(|path| typed_word(&path.to_string())).collect();
+    let paths = match quoted.as_slice() {
+        [] => String::new(),
+        paths => format!("   # {}", text::first_of(paths)),
+    };
+    let clean = match next.clean.as_slice() {
+        [] | [_] => String::new(),
+        names => format!("   # {} merge cleanly: {}", names.len(), first_names(names)),
+    };
+    let mut lines = vec![format!("next: {}{paths}{clean}", next.command)];
+    lines.extend(next.then.as_ref().map(|it| {
+        let paths: Vec<_> = it.paths.iter().map(|path| typed_word(&path.to_string())).collect();
+        format!("then: {}   # {}", it.command, text::first_of(&paths))
+    }));
+    lines.extend(next.other_way.as_ref().map(|way| {
+        let (agent, command) = (&way.agent, &way.command);
+        format!("or let {agent} settle it: {command}")
+    }));
+    if let Some(ends) = &next.ends {
+        let completion = ends.completion.iter();
+        let later = completion.filter(|command| **command != next.command);
+        lines.extend(later.map(|command| format!("then: {command}")));
+        lines.push(format!("or to undo: {}", ends.abort));
+    }
+    lines
+}
+
+/// Returns the first of several names, and how many more there are.
+fn first_names(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => first.join(" "),
+        more => format!("{} and {more} more", first.join(" ")),
+    }
+}
+
+/// Returns the line about an agent that is resolving the conflict already.
+fn settling(at: &Settling) -> String {
+    format!("{} is {}: {}", at.agent, at.what, at.command)
+}
+
+/// Returns the agent of a fork, or the name of the fork if it has no agent.
+fn whose(rows: &[Row], name: &str) -> String {
+    let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
+    let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
+    agent.unwrap_or_else(|| name.to_owned())
+}
+
+/// Says how the clone of an agent is repaired that has lost its git directory.
+fn lost(row: &Row) -> Option<String> {
+    let agent = row.agent.as_ref().filter(|_| row.lost)?;
+    let agent = typed_word(agent);
+    Some(format!("repair: git colony agents restore {agent}   # its files stay, uncommitted"))
+}
+
+/// Says how the work of an agent is restored that the agent has lost by merging the revert of it.
+fn lost_work(row: &Row) -> Option<String> {
+    let (agent, lost) = (row.agent.as_ref()?, row.lost_with.as_ref()?);
+    let (agent, commit) = (typed_word(agent), &lost.commit.to_string());
+    let commit = commit.get(..12).unwrap_or(commit);
+    Some(format!(
+        "{agent} merged the revert of its work, which is gone there too: \
+         git -C \"$(git colony agents path {agent})\" revert {commit}"
+    ))
+}
+
+/// Returns the name of a row from before a rewrite.
+fn old(row: &Row) -> Option<String> {
+    let is_old = row.into.as_ref().is_some_and(|into| into.outcome == MergeOutcome::OldHistory);
+    row.agent.clone().or_else(|| row.fork.clone()).filter(|_| is_old)
+}
+
+/// Says why the uncommitted changes in the clone of an agent are unknown.
+fn unseen(row: &Row) -> Option<String> {
+    let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
+    let reason = &problem.reason;
+    Some(format!("uncommitted changes of {agent} are unknown: {reason}"))
+}
+
+/// Reports an agent whose commits are refused because of its branch.
+fn on_protected(row: &Row) -> Option<String> {
+    let agent = row.agent.as_deref()?;
+    row.protected.as_ref().map(|found| protected(agent, found))
+}
+
+fn protected(agent: &str, found: &ProtectedBranch) -> String {
+    let ProtectedBranch { branch, origin, .. } = found;
+    format!(
+        "'{branch}' is protected ({origin}), commits of {agent} are refused: git colony fork LABEL"
+    )
+}
+
+/// Lists the paths outside an agent's allowed paths, if any.
+fn outside(row: &Row) -> Option<String> {
+    let who = row.agent.as_deref().or(row.fork.as_deref())?;
+    let paths = Some(text::first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
+    Some(format!("outside the allowed paths of {who}, not to be merged: {paths}"))
+}
