@@ -70,7 +70,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         let hint = format!("{}   # {}", meaning.command, meaning.told);
         return told.hint(hint);
     }
-    if let Some(line) = completed_line(error, args) {
+    if let Some(line) = merge_of_several(error, args).or_else(|| completed_line(error, args)) {
         return told.hint(line);
     }
     match similar.first() {
@@ -251,6 +251,17 @@ fn setting_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
 /// Returns `true` if the wrong command is one below a group: words of other tools are commands of their own.
 fn is_below(error: &clap::Error, help: &str) -> bool {
     is_of_command(error) && help != "git colony -h"
+}
+
+/// Returns the command that merges several agents at once, if `merge` was asked to.
+fn merge_of_several(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let typed: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    // What comes before the command are options for all of them.
+    let names = typed.get(typed.iter().position(|word| *word == "merge")? + 1..)?;
+    let are_names = names.len() > 1 && names.iter().all(|name| !name.starts_with('-'));
+    let is_it = are_names && error.kind() == ErrorKind::UnknownArgument;
+    let names = retyped(names);
+    is_it.then(|| format!("git colony land --no-test {names}   # all of them, as one operation"))
 }
 
 fn retyped(words: &[&str]) -> String {

@@ -102,6 +102,23 @@ fn a_name_that_is_no_checkpoint_is_explained() {
 }
 
 #[test]
+fn a_merge_of_several_is_offered_as_the_command_that_does_it() {
+    let sandbox = Sandbox::new();
+    let offered = hint(&sandbox, &["merge", "ada", "bob's", "eve"]);
+    let line = "git colony land --no-test ada 'bob'\\''s' eve   # all of them, as one operation";
+    assert_eq!(offered, line);
+    for args in [&["merge", "ada", "--no-such"][..], &["merge", "--squash", "ada", "bob"]] {
+        assert!(!hint(&sandbox, args).contains("land"), "{args:?}");
+    }
+    for agent in ["ada", "bob"] {
+        let clone = crate::agents::new_and_merge::agent(&sandbox, agent);
+        crate::agents::new_and_merge::commit(&clone, &format!("{agent}.txt"), "work\n");
+    }
+    sandbox.colony(&["land", "--no-test", "ada", "bob"]);
+    assert!(sandbox.path("bob.txt").exists());
+}
+
+#[test]
 fn a_label_that_names_something_else_is_refused() {
     let sandbox = Sandbox::new();
     for label in ["", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}", "HEAD", "@", "HEAD~2", "@^"] {
