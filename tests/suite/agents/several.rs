@@ -81,3 +81,15 @@ fn one_that_cannot_be_removed_stops_no_other() {
     assert_eq!(listed(&desk), ["ada"]);
     assert!(ada.path("id_rsa").is_file());
 }
+
+#[test]
+fn several_agents_take_a_line_each() {
+    let desk = Sandbox::new();
+    let made = desk.run(&["agents", "new", "ada", "bob", "cleo"]);
+    let lines = made.stderr.lines().filter(|line| line.contains("works on")).count();
+    assert_eq!((made.stdout.lines().count(), lines), (3, 3), "{}", made.stderr);
+    let removed = desk.run(&["agents", "remove", "ada", "bob", "cleo"]);
+    assert_eq!(removed.stdout.lines().count(), 3, "{}", removed.stdout);
+    assert!(removed.stderr.contains("git colony agents restore NAME"), "{}", removed.stderr);
+    assert_eq!(desk.json(&["agents"])["count"], 0);
+}

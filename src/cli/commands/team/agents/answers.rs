@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::agents::NewAgent;
 use crate::agents::agent_places::{Agent, AgentsReport, PathReport};
 use crate::agents::agent_removal::RemovedAgent;
@@ -47,6 +49,41 @@ impl Answer for NewAgent {
 
     fn line(&self) -> String {
         self.path.display().to_string()
+    }
+}
+
+/// The answer for one of several agents: a line, and lines that not every agent has.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct OneOfSeveral<T>(pub(super) T);
+
+impl Answer for OneOfSeveral<NewAgent> {
+    fn message(&self) -> String {
+        self.0.message()
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let process = self.0.started.as_ref().map(|started| format!(" (process {})", started.pid));
+        let line = format!("{}{}", self.message(), process.unwrap_or_default());
+        [vec![line], setup_commands::advice(&self.0.commands, &self.0.agent)].concat()
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.0.outcome()
+    }
+
+    fn line(&self) -> String {
+        self.0.line()
+    }
+}
+
+impl Answer for OneOfSeveral<RemovedAgent> {
+    fn message(&self) -> String {
+        self.0.message()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        unusual(&self.0)
     }
 }
 
@@ -191,30 +228,8 @@ impl Answer for RemovedAgent {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let Some(count) = self.unmerged_commits.filter(|count| *count > 0) {
-            lines.push(format!("{} not merged; kept", text::count(count, "commit")));
-        }
-        let kept = self.unsaved.saturating_sub(self.left_out.len());
-        if kept > 0 {
-            let count = text::count(kept, "uncommitted path");
-            lines.push(format!("{count} kept as a checkpoint beside its branch"));
-        }
-        let lost = self.left_out.iter();
-        lines.extend(lost.map(|left| format!("in no checkpoint: {}", left.path)));
-        if let Some(first) = self.ignored.first() {
-            let first = self
-                .ignored
-                .iter()
-                .skip(1)
-                .take(2)
-                .fold(first.to_string(), |all, path| format!("{all}, {path}"));
-            let more = if self.ignored_count > 3 { ", ..." } else { "" };
-            let count = text::count(self.ignored_count, "ignored path");
-            lines.push(format!("in no checkpoint, {count}: {first}{more}"));
-        }
+        let mut lines = unusual(self);
         lines.extend(kept_log(self));
-        lines.extend(self.left_behind.as_ref().map(left_behind));
         lines.extend(self.keep_days.filter(|_| self.dry_run).map(|days| match days {
             0 => "its folder would be deleted at once".to_owned(),
             1 => "its folder would be kept for 1 day".to_owned(),
@@ -229,6 +244,34 @@ impl Answer for RemovedAgent {
         }
         lines
     }
+}
+
+/// Returns lines about what not every removed clone has.
+fn unusual(removed: &RemovedAgent) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(count) = removed.unmerged_commits.filter(|count| *count > 0) {
+        lines.push(format!("{} not merged; kept", text::count(count, "commit")));
+    }
+    let kept = removed.unsaved.saturating_sub(removed.left_out.len());
+    if kept > 0 {
+        let count = text::count(kept, "uncommitted path");
+        lines.push(format!("{count} kept as a checkpoint beside its branch"));
+    }
+    let lost = removed.left_out.iter();
+    lines.extend(lost.map(|left| format!("in no checkpoint: {}", left.path)));
+    if let Some(first) = removed.ignored.first() {
+        let first = removed
+            .ignored
+            .iter()
+            .skip(1)
+            .take(2)
+            .fold(first.to_string(), |all, path| format!("{all}, {path}"));
+        let more = if removed.ignored_count > 3 { ", ..." } else { "" };
+        let count = text::count(removed.ignored_count, "ignored path");
+        lines.push(format!("in no checkpoint, {count}: {first}{more}"));
+    }
+    lines.extend(removed.left_behind.as_ref().map(left_behind));
+    lines
 }
 
 /// Says what the hub keeps of the log of a clone, and how that is seen.

@@ -13,6 +13,7 @@ use crate::store::Session;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Form, Outcome};
 
+use super::answers::OneOfSeveral;
 use super::large_files;
 
 #[derive(Debug, clap::Args)]
@@ -104,7 +105,7 @@ pub(super) fn run(face: &mut Face<'_>, new: Args) -> Result<Outcome, Stop> {
             report.started =
                 Some(agent_start::start(&session.world, &report.path, line, &variables)?);
         }
-        face.answer(&report)
+        if names.len() == 1 { face.answer(&report) } else { face.answer(&OneOfSeveral(report)) }
     };
     let outcome = match names.as_slice() {
         [name] => make(face, name),

@@ -26,6 +26,8 @@ use crate::desk::fleet;
 use crate::store::operation::last_act;
 use crate::ui::answer::Outcome;
 
+use answers::OneOfSeveral;
+
 /// Give each agent a clone and a fork of its own, and list them
 ///
 /// The clones borrow their objects from one hub per repository, so that each costs little more than
@@ -324,7 +326,7 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
         let agent = report.agent.as_deref();
         let clones = || "git colony clones".to_owned();
         ways_back.push(agent.map_or_else(clones, removed_work::command));
-        face.answer(&report)
+        if names.len() == 1 { face.answer(&report) } else { face.answer(&OneOfSeveral(report)) }
     };
     let outcome = match names.as_slice() {
         [name] => remove_one(face, name),
@@ -334,6 +336,11 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
         }
         names => face.each(names, remove_one),
     };
+    if removed.len() > 1 && !remove.dry_run {
+        (world.narrate)(
+            "to restore one, while its folder is kept or after: git colony agents restore NAME",
+        );
+    }
     if let Some(session) = session.as_ref().filter(|_| !removed.is_empty()) {
         let command = format!("agents remove {}", removed.join(" "));
         last_act::note(session, command, ways_back.join(" && "));
