@@ -32,7 +32,18 @@ pub fn membership_at(place: &Path) -> Option<Membership> {
 /// Returns why the git directory of a clone has to be made again; `None` where git works there.
 pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
     let damage = git_directory::damage(git_dir);
-    damage.or_else(|| hub_of(git_dir).is_none().then_some("borrows from no hub"))
+    damage.or_else(|| {
+        let is_lost = hub_of(git_dir).is_none() && !has_all_objects(git_dir);
+        is_lost.then_some("borrows from no hub")
+    })
+}
+
+/// Returns `true` for a clone of ours that may have copied what it borrowed, as by `git repack -a`.
+fn has_all_objects(git_dir: &Path) -> bool {
+    let entries = std::fs::read_dir(git_dir.join("objects/pack")).into_iter().flatten().flatten();
+    let mut packs =
+        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "pack"));
+    membership::path_in(git_dir).exists() && packs.next().is_some()
 }
 
 /// Reads the hub of a clone from its alternates.

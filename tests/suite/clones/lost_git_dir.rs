@@ -153,6 +153,18 @@ fn a_clone_with_a_damaged_git_dir_is_repaired() {
 }
 
 #[test]
+fn a_clone_that_borrows_nothing_any_more_is_whole() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    shell(&desk, &ada, "git repack -q -a -d && rm .git/objects/info/alternates");
+    ada.git(&["fsck", "--strict"]);
+    assert_eq!(row(&here, "ada")["lost"], Value::Null);
+    here.colony(&["merge", "ada"]);
+}
+
+#[test]
 fn a_damaged_clone_of_another_repository_keeps_its_folder() {
     for damage in ["rm -rf .git", "rm -rf .git/colony", "rm -rf .git && git init -q"] {
         let desk = Sandbox::new();
