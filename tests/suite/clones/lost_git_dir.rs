@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::{agent, commit};
@@ -149,6 +150,27 @@ fn a_clone_with_a_damaged_git_dir_is_repaired() {
         assert_eq!(row(&here, "ada")["lost"], Value::Null, "{damage}");
         desk.colony(&["clones", "gc"]);
         assert!(fs::symlink_metadata(aside).is_ok(), "{damage}: {aside}");
+    }
+}
+
+#[test]
+fn a_killed_repair_is_completed_by_the_next() {
+    for died_at in ["clone-staged", "git-dir-aside", "clone-in-place"] {
+        let desk = Sandbox::new();
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        ada.write("kept.txt", "edited\n");
+        fs::write(ada.path(".git/HEAD"), "").unwrap();
+        let world = World { die_at: Some(died_at), ..desk.world() };
+        let died = desk.run_in(world, &["agents", "restore", "ada"]);
+        assert!([died.stderr, died.stdout].concat().contains("died"), "{died_at}");
+        if died_at != "clone-in-place" {
+            assert_eq!(desk.json(&["agents", "restore", "ada"])["files"], 1, "{died_at}");
+        }
+        assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{died_at}");
+        ada.colony(&["checkpoint", "-m", "all of it"]);
+        desk.colony(&["merge", "ada"]);
+        assert_eq!(fs::read_to_string(desk.path("kept.txt")).unwrap(), "edited\n", "{died_at}");
     }
 }
 
