@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, Marks};
+use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, MarkedWork, Marks};
 use crate::blackboard::change::Changed;
 use crate::design::fork::{forks, names};
 use crate::git::Oid;
@@ -64,7 +64,8 @@ pub struct MarkReport {
 
 /// Says that the agent of this clone is done with its work, or not done after all.
 pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
-    let of_clone = session.membership.as_ref().and_then(|member| member.agent.as_deref());
+    let member = session.membership.as_ref();
+    let of_clone = member.and_then(|member| member.agent.as_deref());
     let Some(agent) = of_clone.filter(|agent| session.settings.agent.as_deref() == Some(*agent))
     else {
         let message = "an agent says this of its own work, and this is not the clone of one";
@@ -78,7 +79,8 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
             .unchanged()
             .hint("git colony checkpoint -m LABEL   # commits its files"));
     };
-    mark(session, MarkKind::Done, agent, sha, marking)
+    let clone = member.map(|member| member.id.as_str());
+    mark(session, MarkKind::Done, MarkedWork { name: agent, clone, sha }, marking)
 }
 
 /// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.
@@ -102,17 +104,17 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
     };
     // A copy may be older than the work of the agent.
     let sha = of_fork.map_or(named.commit, |line| line.head_sha);
-    mark(session, MarkKind::Held, name, sha, marking)
+    mark(session, MarkKind::Held, MarkedWork { name, clone: None, sha }, marking)
 }
 
 /// Makes or deletes one mark, and tells the other clones.
 fn mark(
     session: &Session,
     kind: MarkKind,
-    agent: &str,
-    sha: Oid,
+    work: MarkedWork<'_>,
     marking: Marking<'_>,
 ) -> Result<MarkReport> {
+    let MarkedWork { name: agent, sha, .. } = work;
     let text = match marking {
         Marking::Put(text) => checked(text)?,
         Marking::Gone => None,
@@ -120,8 +122,8 @@ fn mark(
     let _lock = records::lock(session)?;
     records::refresh(session);
     let Changed { op, before, now } = match marking {
-        Marking::Put(_) => agent_marks::put(session, kind, agent, sha, text)?,
-        Marking::Gone => agent_marks::delete(session, kind, agent)?,
+        Marking::Put(_) => agent_marks::put(session, kind, work, text)?,
+        Marking::Gone => agent_marks::delete(session, kind, work)?,
     };
     let warnings = records::refresh(session);
     let status = match (kind, marking) {

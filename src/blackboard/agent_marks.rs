@@ -31,11 +31,26 @@ pub enum MarkKind {
     Held,
 }
 
-impl MarkKind {
-    fn key_of(self, agent: &str) -> String {
-        match self {
-            MarkKind::Done => format!("done:{agent}"),
-            MarkKind::Held => format!("held:{agent}"),
+/// The work that is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkedWork<'a> {
+    /// The agent, or the fork.
+    pub name: &'a str,
+    /// The id of its clone, where it speaks for itself: an agent of another machine may have its name.
+    pub clone: Option<&'a str>,
+    /// Its commit.
+    pub sha: Oid,
+}
+
+impl MarkedWork<'_> {
+    fn key(self, kind: MarkKind) -> String {
+        let kind = match kind {
+            MarkKind::Done => "done",
+            MarkKind::Held => "held",
+        };
+        match self.clone {
+            Some(clone) => format!("{kind}:{}:{clone}", self.name),
+            None => format!("{kind}:{}", self.name),
         }
     }
 }
@@ -63,8 +78,8 @@ struct StoredMark {
 /// All marks, by agent.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
-    /// The agents that are done.
-    pub done: BTreeMap<String, Mark>,
+    /// What agents have said that they are done with, also agents of one name on several machines.
+    pub done: BTreeMap<String, Vec<Mark>>,
     /// The agents whose work is held back.
     pub held: BTreeMap<String, Mark>,
 }
@@ -75,18 +90,23 @@ impl Marks {
         let (entries, _) = Board::open(repo, BOARD)?.read(repo)?;
         let mut marks = Marks::default();
         for entry in &entries {
-            let Some((kind, agent)) = entry.key.split_once(':') else {
+            let Some((kind, work)) = entry.key.split_once(':') else {
                 continue;
             };
-            let of_kind = match kind {
-                "done" => &mut marks.done,
-                "held" => &mut marks.held,
-                _ => continue,
-            };
-            of_kind.extend(mark_of(entry).map(|mark| (agent.to_owned(), mark)));
+            let name = name_of(work).to_owned();
+            match (kind, mark_of(entry)) {
+                ("done", Some(mark)) => marks.done.entry(name).or_default().push(mark),
+                ("held", Some(mark)) => drop(marks.held.insert(name, mark)),
+                _ => {}
+            }
         }
         Ok(marks)
     }
+}
+
+/// Returns the name of marked work.
+fn name_of(work: &str) -> &str {
+    work.split(':').next().unwrap_or(work)
 }
 
 /// Returns the newest mark of a key.
@@ -101,18 +121,18 @@ fn mark_of(entry: &Entry) -> Option<Mark> {
 pub fn put(
     session: &Session,
     kind: MarkKind,
-    agent: &str,
-    sha: Oid,
+    work: MarkedWork<'_>,
     text: Option<&str>,
 ) -> Result<Changed> {
-    let stored = StoredMark { sha, text: text.map(str::to_owned) };
+    let stored = StoredMark { sha: work.sha, text: text.map(str::to_owned) };
     let value = serde_json::to_string(&stored).or_code(Code::Io, || "cannot write a mark")?;
-    change(session, &kind.key_of(agent), Some(&value))
+    change(session, &work.key(kind), Some(&value))
 }
 
 /// Returns the summary of an operation that makes or deletes the mark of a key.
 pub(super) fn summary(key: &str, is_made: bool) -> String {
-    let (kind, agent) = key.split_once(':').unwrap_or_default();
+    let (kind, work) = key.split_once(':').unwrap_or_default();
+    let agent = name_of(work);
     match (kind, is_made) {
         ("held", true) => format!("hold '{agent}' back"),
         ("held", false) => format!("release '{agent}'"),
@@ -121,9 +141,18 @@ pub(super) fn summary(key: &str, is_made: bool) -> String {
     }
 }
 
-/// Deletes a mark.
-pub fn delete(session: &Session, kind: MarkKind, agent: &str) -> Result<Changed> {
-    change(session, &kind.key_of(agent), None)
+/// Deletes a mark: of work that has none under its own name, the one that an earlier clone has left on this commit.
+pub fn delete(session: &Session, kind: MarkKind, work: MarkedWork<'_>) -> Result<Changed> {
+    let own = work.key(kind);
+    let of_name = MarkedWork { clone: None, ..work }.key(kind);
+    let (entries, _) = Board::open(&session.repo, BOARD)?.read(&session.repo)?;
+    let is_left = |entry: &&Entry| {
+        entry.key.strip_prefix(&of_name).is_some_and(|rest| rest.starts_with(':'))
+            && mark_of(entry).is_some_and(|mark| mark.sha == work.sha)
+    };
+    let is_marked = entries.iter().any(|entry| entry.key == own);
+    let left = entries.iter().find(is_left).filter(|_| !is_marked);
+    change(session, left.map_or(&own, |entry| &entry.key), None)
 }
 
 fn change(session: &Session, key: &str, value: Option<&str>) -> Result<Changed> {

@@ -27,7 +27,8 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
     for row in rows.iter_mut() {
         let tip = tip_of(row);
         let done = row.agent.as_ref().and_then(|agent| marks.done.remove(agent));
-        row.done = done.filter(|mark| Some(mark.sha) == tip);
+        let mut of_name = done.unwrap_or_default().into_iter();
+        row.done = of_name.find(|mark| Some(mark.sha) == tip);
         if let Some(held) = name_of(row).and_then(|name| marks.held.get(name))
             && is_about(&session.repo, held, row, tip)?
         {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, View};
 
 use crate::agents::new_and_merge::{agent, commit};
+use crate::remote::sync_refs::Two;
 
 fn row(desk: &Sandbox, agent: &str) -> Value {
     let fleet = desk.json(&["fleet"]);
@@ -47,6 +48,46 @@ fn an_agent_says_that_it_is_done_until_it_commits() {
     assert_eq!(row(&desk, "ada")["done"]["text"], Value::Null);
     let refused = desk.run(&["agents", "done"]);
     assert_eq!(refused.code, 129, "{}", refused.stderr);
+}
+
+#[test]
+fn agents_of_one_name_on_two_machines_are_done_each_for_itself() {
+    let two = Two::new();
+    let elsewhere = two.a.outside().join("elsewhere");
+    let machines = [two.a.at(two.a.root.clone()), two.b().with("COLONY_SHARED_ROOT", &elsewhere)];
+    for (machine, file) in machines.iter().zip(["one.txt", "two.txt"]) {
+        let made = machine.json(&["agents", "new", "ada"]);
+        let ada = machine.at(made["path"].as_str().unwrap().into());
+        ada.write(file, "work\n");
+        ada.colony(&["commit", "-m", file, "--all"]);
+        ada.colony(&["agents", "done", "-m", file]);
+        machine.colony(&["sync", "--push"]);
+    }
+    for (machine, file) in machines.iter().zip(["one.txt", "two.txt"]) {
+        machine.colony(&["sync"]);
+        let fleet = machine.json(&["fleet"]);
+        assert_eq!(fleet["agents"][0]["done"]["text"], file, "{fleet:#}");
+    }
+    // Each takes its own word back.
+    let ada = machines[1].json(&["agents", "path", "ada"])["path"].as_str().unwrap().to_owned();
+    machines[1].at(ada.into()).colony(&["agents", "done", "--undo"]);
+    machines.iter().rev().for_each(|machine| drop(machine.colony(&["sync"])));
+    assert_eq!(machines[0].json(&["fleet"])["agents"][0]["done"]["text"], "one.txt");
+    assert_eq!(machines[1].json(&["fleet"])["agents"][0].get("done"), None);
+}
+
+#[test]
+fn an_earlier_clone_has_said_it() {
+    let desk = Sandbox::new();
+    desk.git(&["config", "colony.keepRemovedDays", "0"]);
+    let ada = agent(&desk, "ada");
+    commit(&ada, "ada.txt", "of ada\n");
+    ada.colony(&["agents", "done"]);
+    desk.colony(&["agents", "remove", "ada"]);
+    desk.colony(&["agents", "restore", "ada"]);
+    assert!(row(&desk, "ada")["done"].is_object());
+    ada.colony(&["agents", "done", "--undo"]);
+    assert_eq!(row(&desk, "ada").get("done"), None);
 }
 
 #[test]
