@@ -253,3 +253,16 @@ fn nobody_is_done_for_another() {
     }
     assert_eq!(row(&desk, "ada")["done"]["text"], "of ada");
 }
+
+#[test]
+fn the_next_step_fits_a_line_however_many_agents_there_are() {
+    let desk = Sandbox::new();
+    for number in 1..=9 {
+        let name = format!("worker-{number}");
+        commit(&agent(&desk, &name), &format!("{name}.txt"), "work\n");
+    }
+    let shown = desk.colony(&["fleet"]);
+    let next = shown.lines().find(|line| line.starts_with("next: ")).unwrap();
+    assert!(next.len() <= 80, "{next}");
+    assert!(next.contains("9 merge cleanly: worker-1") && next.ends_with(" more"), "{next}");
+}

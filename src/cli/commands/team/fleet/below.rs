@@ -13,6 +13,9 @@ use crate::ui::text;
 /// More names are only counted.
 const MAX_NAMES: usize = 6;
 
+/// The columns of a line about the next step, where its names are many.
+const COLUMNS: usize = 80;
+
 impl FleetReport {
     /// Returns the lines below the table.
     pub(super) fn below(&self, now: &Moment) -> Vec<String> {
@@ -53,11 +56,12 @@ fn next(next: &Next) -> Vec<String> {
         [] => String::new(),
         paths => format!("   # {}", text::first_of(paths)),
     };
-    let clean = match next.clean.as_slice() {
-        [] | [_] => String::new(),
-        names => format!("   # {} merge cleanly: {}", names.len(), first_names(names)),
-    };
-    let mut lines = vec![format!("next: {}{paths}{clean}", next.command)];
+    let mut line = format!("next: {}{paths}", next.command);
+    if let names @ [_, _, ..] = next.clean.as_slice() {
+        line = format!("{line}   # {} merge cleanly: ", names.len());
+        line.push_str(&first_names(names, COLUMNS.saturating_sub(line.chars().count())));
+    }
+    let mut lines = vec![line];
     lines.extend(next.then.as_ref().map(|it| {
         let paths: Vec<_> = it.paths.iter().map(|path| typed_word(&path.to_string())).collect();
         format!("then: {}   # {}", it.command, text::first_of(&paths))
@@ -75,13 +79,18 @@ fn next(next: &Next) -> Vec<String> {
     lines
 }
 
-/// Returns the first of several names, and how many more there are.
-fn first_names(names: &[String]) -> String {
-    let first: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
-    match names.len().saturating_sub(MAX_NAMES) {
-        0 => first.join(" "),
-        more => format!("{} and {more} more", first.join(" ")),
-    }
+/// Returns the first of several names, as many as fit into these columns, and how many more there are.
+fn first_names(names: &[String], columns: usize) -> String {
+    let told = |count: usize| {
+        let first = names.get(..count).unwrap_or(names).join(" ");
+        match names.len().saturating_sub(count) {
+            0 => first,
+            more => format!("{first} and {more} more"),
+        }
+    };
+    let mut counts = (2..=names.len().min(MAX_NAMES)).rev();
+    let fitting = counts.find(|count| told(*count).chars().count() <= columns);
+    told(fitting.unwrap_or(1))
 }
 
 /// Returns the line about an agent that is resolving the conflict already.
