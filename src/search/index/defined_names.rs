@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn words_for_definitions_name_what_follows() {
         assert_defined(&[
-            ("pub(in crate::search) fn merge_base(one: Oid) -> Oid {", "merge_base"),
+            ("pub(crate) fn merge_base(one: Oid) -> Oid {", "merge_base"),
             ("    pub fn inner<T: Name>(&self) {", "inner"),
             ("    pub const fn empty() -> Oid {", "empty"),
             ("pub unsafe extern \"C\" fn merge(one: *const Oid) {", "merge"),

@@ -62,7 +62,7 @@ const MODIFIERS: &[&str] = &[
     "private",
     "protected",
     "pub",
-    "pub(in crate::search)",
+    "pub(crate)",
     "pub(super)",
     "public",
     "sealed",
@@ -190,7 +190,7 @@ mod tests {
         for line in [
             "## 2.1 Merges",
             "# Title",
-            "pub(in crate::search) fn merge_base(one: Oid) -> Oid {",
+            "pub(crate) fn merge_base(one: Oid) -> Oid {",
             "    pub fn inner(&self) {",
             "class Merge(Base):",
             "    def run(self):",
