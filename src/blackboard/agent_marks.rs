@@ -78,8 +78,8 @@ struct StoredMark {
 /// All marks, by agent.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
-    /// What agents have said that they are done with, also agents of one name on several machines.
-    pub done: BTreeMap<String, Vec<Mark>>,
+    /// What agents have said that they are done with, by the ids of their clones.
+    pub done: BTreeMap<String, Mark>,
     /// The agents whose work is held back.
     pub held: BTreeMap<String, Mark>,
 }
@@ -93,10 +93,12 @@ impl Marks {
             let Some((kind, work)) = entry.key.split_once(':') else {
                 continue;
             };
-            let name = name_of(work).to_owned();
-            match (kind, mark_of(entry)) {
-                ("done", Some(mark)) => marks.done.entry(name).or_default().push(mark),
-                ("held", Some(mark)) => drop(marks.held.insert(name, mark)),
+            let Some(mark) = mark_of(entry) else {
+                continue;
+            };
+            match (kind, work.split_once(':')) {
+                ("done", Some((_, clone))) => drop(marks.done.insert(clone.to_owned(), mark)),
+                ("held", _) => drop(marks.held.insert(name_of(work).to_owned(), mark)),
                 _ => {}
             }
         }
@@ -141,18 +143,9 @@ pub(super) fn summary(key: &str, is_made: bool) -> String {
     }
 }
 
-/// Deletes a mark: of work that has none under its own name, the one that an earlier clone has left on this commit.
+/// Deletes a mark.
 pub fn delete(session: &Session, kind: MarkKind, work: MarkedWork<'_>) -> Result<Changed> {
-    let own = work.key(kind);
-    let of_name = MarkedWork { clone: None, ..work }.key(kind);
-    let (entries, _) = Board::open(&session.repo, BOARD)?.read(&session.repo)?;
-    let is_left = |entry: &&Entry| {
-        entry.key.strip_prefix(&of_name).is_some_and(|rest| rest.starts_with(':'))
-            && mark_of(entry).is_some_and(|mark| mark.sha == work.sha)
-    };
-    let is_marked = entries.iter().any(|entry| entry.key == own);
-    let left = entries.iter().find(is_left).filter(|_| !is_marked);
-    change(session, left.map_or(&own, |entry| &entry.key), None)
+    change(session, &work.key(kind), None)
 }
 
 fn change(session: &Session, key: &str, value: Option<&str>) -> Result<Changed> {

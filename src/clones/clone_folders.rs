@@ -46,10 +46,16 @@ fn has_all_objects(git_dir: &Path) -> bool {
     membership::path_in(git_dir).exists() && packs.next().is_some()
 }
 
-/// Reads the hub of a clone from its alternates.
+/// Reads the hub of a clone from its alternates: a folder `<name>.git` in one of hubs.
 pub(super) fn hub_of(git_dir: &Path) -> Option<PathBuf> {
     let alternates = git_dir.join("objects/info/alternates");
     let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
-    let objects = PathBuf::from(lines.lines().next()?);
-    objects.ends_with("objects").then(|| objects.parent().map(Path::to_owned))?
+    let hubs = lines
+        .lines()
+        .filter_map(|line| Path::new(line).parent().filter(|_| line.ends_with("/objects")));
+    let is_hub = |hub: &&Path| {
+        hub.extension().is_some_and(|end| end == "git")
+            && hub.parent().is_some_and(|above| above.ends_with("hubs"))
+    };
+    hubs.filter(is_hub).map(Path::to_owned).next()
 }

@@ -69,6 +69,11 @@ impl Staged {
             atomic::make_directory(aside.parent().unwrap_or(Path::new("/")))?;
             atomic::rename(&lost, aside)?;
             world.reach("git-dir-aside")?;
+            // The repositories of submodules lie there, and their working trees lead to them.
+            let modules = aside.join("modules");
+            if modules.is_dir() {
+                atomic::rename_to_free(&modules, &new.join("modules"))?;
+            }
         }
         if !atomic::rename_to_free(&new, &lost)? {
             let shown = lost.display().to_string();

@@ -142,6 +142,13 @@ impl RemovedWork {
         time::parse_rfc3339(&self.removed_at)
     }
 
+    /// Returns the branch of the clone itself among those of its worktrees: its own fork if that is one of them.
+    fn own(&self, mut on: Vec<Start>) -> Option<Start> {
+        let own = format!("fork/{}", self.agent);
+        let at = on.iter().position(|start| start.branch == own);
+        at.map(|at| on.swap_remove(at)).or_else(|| on.pop())
+    }
+
     /// Reads the kept refs. A later one replaces an earlier one.
     pub fn held(&self, hub: &Hub) -> Result<Held> {
         let mut rounds: BTreeMap<u32, BTreeMap<String, Oid>> = BTreeMap::new();
@@ -157,6 +164,8 @@ impl RemovedWork {
         let mut refs: BTreeMap<RefName, Oid> = BTreeMap::new();
         let mut stashed: BTreeMap<(u8, u32), Oid> = BTreeMap::new();
         for (round, kept) in rounds {
+            // Other worktrees of the clone have published theirs, too.
+            let mut on: Vec<Start> = Vec::new();
             for (name, id) in kept {
                 let (kind, rest) = name.split_once('/').unwrap_or((&name, ""));
                 let number = || rest.parse().unwrap_or(u32::MAX);
@@ -165,7 +174,7 @@ impl RemovedWork {
                     "detached" => (held.detached, held.on) = (Some(id), None),
                     "on" => {
                         let branch = key::decode(rest);
-                        held.on = branch.map(|branch| Start { branch, commit: id });
+                        on.extend(branch.map(|branch| Start { branch, commit: id }));
                         held.detached = None;
                     }
                     // It is restored with the log.
@@ -181,6 +190,7 @@ impl RemovedWork {
                     }
                 }
             }
+            held.on = self.own(on).or(held.on);
         }
         // Checkpoints that others have published are kept beside those of the clone, and are not late ones.
         let of_others: BTreeSet<Oid> = of_team(hub)?.into_values().collect();

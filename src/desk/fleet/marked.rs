@@ -26,9 +26,8 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
     let tip_of = |row: &Row| forks.iter().find(|fork| row.is_on(fork)).map(|fork| fork.head_sha);
     for row in rows.iter_mut() {
         let tip = tip_of(row);
-        let done = row.agent.as_ref().and_then(|agent| marks.done.remove(agent));
-        let mut of_name = done.unwrap_or_default().into_iter();
-        row.done = of_name.find(|mark| Some(mark.sha) == tip);
+        let done = row.clone_id.as_ref().and_then(|clone| marks.done.remove(clone));
+        row.done = done.filter(|mark| Some(mark.sha) == tip);
         if let Some(held) = name_of(row).and_then(|name| marks.held.get(name))
             && is_about(&session.repo, held, row, tip)?
         {

@@ -75,6 +75,9 @@ pub enum Work {
 pub struct Row {
     /// The agent; `None` for a fork without one.
     pub agent: Option<String>,
+    /// The id of its clone; `None` without one that can be read.
+    #[serde(skip)]
+    pub clone_id: Option<String>,
     /// The branch that is checked out; `None` if HEAD is detached.
     pub fork: Option<String>,
     /// The number of commits that the target branch does not have.
@@ -263,6 +266,7 @@ impl Row {
         let mut row = Row::of(clone.member.agent.clone());
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
+        row.clone_id = Some(clone.member.id.clone());
         row.task.clone_from(&clone.member.task);
         row.made_at = Some(clone.member.created_at.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());

@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::git::Repo;
 use crate::git::plain_file;
+use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::refs::ref_names;
 
 use super::atomic;
@@ -229,15 +229,29 @@ impl Places {
 }
 
 /// Returns the key of the operations of a repository whose `colony` folder was deleted; `None` where they may be those of
-/// several worktrees.
+/// several worktrees, or of another repository: the branch is not the one that the newest has left, or has not its commit.
 fn key_of_operations(repo: &Repo) -> Option<WorktreeKey> {
     if repo.common_dir().join("worktrees").exists() {
         return None;
     }
     let refs = repo.refs_below(ref_names::OPERATIONS).ok()?.into_iter();
-    let mut keys = refs.filter_map(|found| Some(ref_names::parse_operation(&found.name)?.0));
-    let key = keys.next()?;
-    keys.all(|other| other == key).then_some(key)
+    let found = refs.filter_map(|found| Some((ref_names::parse_operation(&found.name)?, found.id)));
+    let found: Vec<_> = found.collect();
+    let ((key, _), newest) = found.iter().max_by_key(|((_, id), _)| *id)?;
+    let is_one = found.iter().all(|((other, _), _)| other == key);
+    (is_one && has_left(repo, *newest) == Some(true)).then(|| key.clone())
+}
+
+/// Returns `true` if HEAD is on the branch, and has the commit, that an operation has left.
+fn has_left(repo: &Repo, operation: Oid) -> Option<bool> {
+    let record = repo.leaf_in(repo.tree_of(Some(operation)).ok()?, &RepoPath::from("op.json"));
+    let json = repo.read_blob(record.ok()??.id).ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&json).ok()?;
+    let left = json.get("after")?.get("head")?;
+    let commit = Oid::parse(left.get("commit")?.as_str()?)?;
+    let head = repo.head().ok()?;
+    let is_there = left.get("name")?.as_str()? == head.moving_ref().to_string();
+    Some(is_there && repo.commits_between(commit, &[head.commit()?], 1).ok()?.is_empty())
 }
 
 fn damaged(path: &Path) -> Error {

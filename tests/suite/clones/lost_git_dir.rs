@@ -104,7 +104,7 @@ fn shell(desk: &Sandbox, clone: &View, script: &str) {
 }
 
 /// Ways in which a program in a clone ruins its git directory.
-const DAMAGES: [&str; 11] = [
+const DAMAGES: [&str; 12] = [
     ": > .git/HEAD",
     "rm .git/HEAD",
     "echo main > .git/HEAD",
@@ -116,6 +116,7 @@ const DAMAGES: [&str; 11] = [
     "rm -rf .git && git init -q",
     "rm -rf .git && git init -q && git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m x",
     "rm -rf .git && echo 'gitdir: /nowhere' > .git",
+    "rm -rf .git/colony && echo /gone/objects > .git/objects/info/alternates",
 ];
 
 #[test]
@@ -269,6 +270,47 @@ fn logs_of_several_worktrees_are_not_guessed() {
     beside.colony(&["checkpoint", "-m", "two"]);
     fs::remove_dir_all(here.path(".git/colony")).unwrap();
     assert_eq!(here.json(&["ops"])["ops"], json!([]));
+}
+
+#[test]
+fn the_log_of_a_removed_worktree_is_not_taken_over() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    let beside = desk.outside().join("beside");
+    here.git(&["worktree", "add", "-q", beside.to_str().unwrap()]);
+    let beside = desk.at(beside);
+    beside.write("two.txt", "two\n");
+    beside.colony(&["checkpoint", "-m", "two"]);
+    here.git(&["worktree", "remove", "--force", beside.root.to_str().unwrap()]);
+    assert_eq!(here.json(&["ops"])["ops"], json!([]));
+}
+
+#[test]
+fn a_repair_knows_the_branch_of_the_clone_and_keeps_its_submodules() {
+    let desk = Sandbox::new();
+    let inner = desk.outside().join("inner");
+    desk.git(&["init", "-q", "-b", "main", inner.to_str().unwrap()]);
+    let inside = desk.at(inner.clone());
+    inside.write("i.txt", "i\n");
+    inside.git(&["add", "-A"]);
+    let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+    inside.git(&[&identity[..], &["commit", "-qm", "i"]].concat());
+    let local = ["-c", "protocol.file.allow=always"];
+    desk.git(
+        &[&local[..], &["submodule", "--quiet", "add", inner.to_str().unwrap(), "sub"]].concat(),
+    );
+    desk.git(&["commit", "-qm", "a submodule"]);
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    ada.git(&[&local[..], &["submodule", "--quiet", "update", "--init"]].concat());
+    let beside = desk.outside().join("beside");
+    ada.git(&["worktree", "add", "-q", "-b", "zz", beside.to_str().unwrap()]);
+    ada.colony(&["status"]);
+    fs::remove_file(ada.path(".git/HEAD")).unwrap();
+    let restored = desk.json(&["agents", "restore", "ada"]);
+    assert_eq!(restored["fork"], "fork/ada", "{restored:#}");
+    assert_eq!(ada.git(&["status", "--porcelain"]), "");
+    assert_eq!(ada.git(&["-C", "sub", "status", "--porcelain"]), "");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn agents_of_one_name_on_two_machines_are_done_each_for_itself() {
         let fleet = machine.json(&["fleet"]);
         assert_eq!(fleet["agents"][0]["done"]["text"], file, "{fleet:#}");
     }
-    // Each takes its own word back.
+    // Each takes its own word back, also of a commit that both have.
     let ada = machines[1].json(&["agents", "path", "ada"])["path"].as_str().unwrap().to_owned();
     machines[1].at(ada.into()).colony(&["agents", "done", "--undo"]);
     machines.iter().rev().for_each(|machine| drop(machine.colony(&["sync"])));
@@ -77,17 +77,20 @@ fn agents_of_one_name_on_two_machines_are_done_each_for_itself() {
 }
 
 #[test]
-fn an_earlier_clone_has_said_it() {
-    let desk = Sandbox::new();
-    desk.git(&["config", "colony.keepRemovedDays", "0"]);
-    let ada = agent(&desk, "ada");
-    commit(&ada, "ada.txt", "of ada\n");
-    ada.colony(&["agents", "done"]);
-    desk.colony(&["agents", "remove", "ada"]);
-    desk.colony(&["agents", "restore", "ada"]);
-    assert!(row(&desk, "ada")["done"].is_object());
-    ada.colony(&["agents", "done", "--undo"]);
-    assert_eq!(row(&desk, "ada").get("done"), None);
+fn each_clone_says_for_itself_that_it_is_done() {
+    for (days, is_the_same) in [("7", true), ("0", false)] {
+        let desk = Sandbox::new();
+        desk.git(&["config", "colony.keepRemovedDays", days]);
+        let ada = agent(&desk, "ada");
+        commit(&ada, "ada.txt", "of ada\n");
+        ada.colony(&["agents", "done"]);
+        desk.colony(&["agents", "remove", "ada"]);
+        desk.colony(&["agents", "restore", "ada"]);
+        assert_eq!(row(&desk, "ada").get("done").is_some(), is_the_same);
+        ada.colony(&["agents", "done"]);
+        ada.colony(&["agents", "done", "--undo"]);
+        assert_eq!(row(&desk, "ada").get("done"), None);
+    }
 }
 
 #[test]

@@ -109,8 +109,10 @@ impl Answer for RestoredAgent {
         let advice = setup_commands::advice(&self.commands, &self.agent);
         let whole = || "its folder is back as it was, with ignored files".to_owned();
         let told = self.as_it_stood.then(whole);
-        let kept = |path: &PathBuf| format!("its damaged '.git' is now\n  {}", path.display());
-        let aside = self.damaged_git_dir.as_ref().map(kept);
+        let kept = |path: &PathBuf| {
+            ["its damaged '.git' is kept as".to_owned(), format!("  {}", path.display())]
+        };
+        let aside = self.damaged_git_dir.as_ref().map(kept).into_iter().flatten();
         let told = told.into_iter().chain(aside).collect();
         [vec![self.message()], told, advice].concat()
     }
