@@ -235,10 +235,11 @@ fn key_of_operations(repo: &Repo) -> Option<WorktreeKey> {
         return None;
     }
     let refs = repo.refs_below(ref_names::OPERATIONS).ok()?.into_iter();
-    let found = refs.filter_map(|found| Some((ref_names::parse_operation(&found.name)?, found.id)));
-    let found: Vec<_> = found.collect();
-    let ((key, _), newest) = found.iter().max_by_key(|((_, id), _)| *id)?;
-    let is_one = found.iter().all(|((other, _), _)| other == key);
+    let operations: Vec<_> = refs
+        .filter_map(|found| Some((ref_names::parse_operation(&found.name)?, found.id)))
+        .collect();
+    let ((key, _), newest) = operations.iter().max_by_key(|((_, id), _)| *id)?;
+    let is_one = operations.iter().all(|((other, _), _)| other == key);
     (is_one && has_left(repo, *newest) == Some(true)).then(|| key.clone())
 }
 

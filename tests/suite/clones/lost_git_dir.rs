@@ -286,7 +286,7 @@ fn the_log_of_a_removed_worktree_is_not_taken_over() {
 }
 
 #[test]
-fn a_repair_knows_the_branch_of_the_clone_and_keeps_its_submodules() {
+fn a_repair_keeps_the_branch_and_the_submodules() {
     let desk = Sandbox::new();
     let inner = desk.outside().join("inner");
     desk.git(&["init", "-q", "-b", "main", inner.to_str().unwrap()]);
