@@ -69,11 +69,6 @@ impl Staged {
             atomic::make_directory(aside.parent().unwrap_or(Path::new("/")))?;
             atomic::rename(&lost, aside)?;
             world.reach("git-dir-aside")?;
-            // The repositories of submodules lie there, and their working trees lead to them.
-            let modules = aside.join("modules");
-            if modules.is_dir() {
-                atomic::rename_to_free(&modules, &new.join("modules"))?;
-            }
         }
         if !atomic::rename_to_free(&new, &lost)? {
             let shown = lost.display().to_string();
@@ -86,6 +81,12 @@ impl Staged {
             return Err(hub_was_removed());
         }
         world.reach("clone-in-place")?;
+        // The working trees of submodules lead to their repositories. These move last: the staging folder is deleted
+        // where anything before fails.
+        let modules = aside.join("modules");
+        if modules.is_dir() {
+            atomic::rename_to_free(&modules, &lost.join("modules"))?;
+        }
         // Only copies of files are left in its folder: they go when it is dropped.
         Ok(self.place.clone())
     }
