@@ -1,7 +1,7 @@
 //! Restores a removed agent: a new clone that continues where the old one ended.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,10 +16,11 @@ use crate::clones::removal::kept_clone::{self, KeptClone};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::clones::removal::{self, removal_lock, removed_log};
 use crate::design::checkpoint::tag_message::TagMessage;
+use crate::git::git_directory::{self, Remains};
 use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, Result, World, time};
+use crate::model::{Code, Error, Result, World, text, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
@@ -67,9 +68,12 @@ pub struct RestoredAgent {
     pub had_uncommitted: bool,
     /// Whether its folder was still kept, and is back with ignored files, index and all.
     pub as_it_stood: bool,
-    /// Where its git directory is now, if git could not use it.
+    /// Where its git directory is now, if git could not use it; in a dry run it is still at its place.
     #[schemars(with = "Option<String>")]
     pub damaged_git_dir: Option<PathBuf>,
+    /// What only the damaged git directory has, as text: stashes, an operation in progress, commits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only_in_damaged: Vec<String>,
     /// The number of refs that were restored.
     pub refs: usize,
     /// The number of stashes that were restored.
@@ -152,10 +156,28 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     Ok(report)
 }
 
+/// Between the time and the rest of the name of a folder with a damaged git directory.
+const DAMAGED: &str = "-damaged-";
+
 /// Returns a path for a git directory that git cannot use, beside the agent's removed clones.
 fn aside_for(world: &World, root: &SharedRoot, agent: &str) -> PathBuf {
-    let name = format!("{}-damaged-{:08x}", time::compact(&world.now()), (world.entropy)() >> 32);
-    root.removed_of(agent).join(name).join(".git")
+    let (now, number) = (time::compact(&world.now()), (world.entropy)() >> 32);
+    root.removed_of(agent).join(format!("{now}{DAMAGED}{number:08x}")).join(".git")
+}
+
+/// Returns what a damaged git directory has that neither the new one nor the hub has.
+fn only_in(damaged: &Path, hub: &Hub) -> Vec<String> {
+    let Remains { stashes, operation, newest } = git_directory::remains(damaged);
+    let stashes = (stashes > 0).then(|| text::count(stashes, "stash"));
+    let operation = operation.map(|operation| format!("{operation} in progress"));
+    let newest = newest.filter(|newest| !hub.store.has(*newest));
+    let newest = newest.map(|newest| format!("commits up to {}", newest.short()));
+    [stashes, operation, newest].into_iter().flatten().collect()
+}
+
+/// Returns `true` for a folder that has a damaged git directory.
+fn is_aside(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().contains(DAMAGED))
 }
 
 /// Puts the new clone at its path, or only its git directory, and the damaged one there to `aside`.
@@ -178,8 +200,8 @@ fn lost_folder(
     }
     let mut damaged = damaged::clones(root, Some(&locate::place_of(session, root)?));
     damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
-    let path = damaged.first().and_then(|clone| clone.path.canonicalize().ok());
-    Ok(path.and_then(|path| AgentPlace::find(&path)))
+    // Its folder may be a symlink: where that leads has another place.
+    Ok(damaged.first().and_then(|clone| AgentPlace::find(&clone.path)))
 }
 
 /// Brings the folder of the removed clone back while it is kept; for an agent of another name, stores in the hub what was
@@ -194,7 +216,8 @@ fn from_folder(
     let root = SharedRoot::of(world)?;
     let Some(kept) = plan.kept_folder(&root, hub) else {
         let removed = root.removed_of(&request.name);
-        let of_agent = |path: &PathBuf| path.starts_with(&removed) && path.join(".git").exists();
+        let is_ours = |path: &PathBuf| is_aside(path) || !path.join(".git").exists();
+        let of_agent = |path: &PathBuf| path.starts_with(&removed) && !is_ours(path);
         for folder in kept_clone::others(&root).into_iter().filter(of_agent) {
             let shown = folder.display();
             (world.narrate)(&format!("warning: the record in '{shown}' cannot be read; it stays"));
@@ -310,6 +333,8 @@ impl<'a> Plan<'a> {
             let below = crate::store::refs::ref_names::operations_of(&places.key);
             hub.store.refs_below(&below).map(|refs| refs.len())
         });
+        let damaged = Some(self.place(root).join(".git"));
+        let damaged = damaged.filter(|dir| self.has_files && fs::symlink_metadata(dir).is_ok());
         Ok(RestoredAgent {
             agent: self.agent.to_owned(),
             path: self.place(root),
@@ -322,7 +347,8 @@ impl<'a> Plan<'a> {
             files: None,
             had_uncommitted: self.held.uncommitted.is_some(),
             as_it_stood: false,
-            damaged_git_dir: None,
+            damaged_git_dir: damaged.clone(),
+            only_in_damaged: damaged.map_or_else(Vec::new, |dir| only_in(&dir, hub)),
             refs: self.held.refs.len(),
             stashes: self.held.stashed.len(),
             operations: operations.transpose()?.unwrap_or(0),

@@ -1,8 +1,12 @@
 //! The folders of clones below the shared root, and the records in them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::git::{git_directory, plain_file};
+use crate::git::quoted_path::alternates_of;
+use crate::git::{BareRepo, git_directory, plain_file};
+use crate::model::Error;
 use crate::store::key;
 use crate::store::membership::{self, Membership, Role};
 
@@ -31,6 +35,9 @@ pub fn membership_at(place: &Path) -> Option<Membership> {
 
 /// Returns why the git directory of a clone has to be made again; `None` where git works there.
 pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
+    if moved_git_dir(git_dir).is_some() {
+        return None;
+    }
     let damage = git_directory::damage(git_dir);
     damage.or_else(|| {
         let is_lost = hub_of(git_dir).is_none() && !has_all_objects(git_dir);
@@ -38,24 +45,35 @@ pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
     })
 }
 
-/// Returns `true` for a clone of ours that may have copied what it borrowed, as by `git repack -a`.
+/// Returns where the git directory of a clone of ours is which has a file in place of it, as `git init --separate-git-dir`
+/// leaves it.
+pub(super) fn moved_git_dir(git_dir: &Path) -> Option<PathBuf> {
+    let place = git_dir.parent()?;
+    let bytes = plain_file::read(git_dir).ok()?;
+    let named = bytes.strip_prefix(b"gitdir:")?.trim_ascii();
+    let moved = place.join(OsStr::from_bytes(named));
+    let member = Membership::read(&membership::path_in(&moved)).ok().flatten()?;
+    (!member.is_misplaced_at(place)).then_some(moved)
+}
+
+/// Returns `true` for a clone of ours that has copied what it borrowed, as by `git repack -a`: a clone begins with a commit
+/// of its hub, so each has a ref to an object that it has not made.
 fn has_all_objects(git_dir: &Path) -> bool {
-    let entries = std::fs::read_dir(git_dir.join("objects/pack")).into_iter().flatten().flatten();
-    let mut packs =
-        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "pack"));
-    membership::path_in(git_dir).exists() && packs.next().is_some()
+    let has_all = || {
+        let repo = BareRepo::open(git_dir)?;
+        Ok::<_, Error>(repo.refs_below("refs/")?.iter().all(|found| repo.has(found.id)))
+    };
+    membership::path_in(git_dir).exists() && has_all().unwrap_or(false)
 }
 
 /// Reads the hub of a clone from its alternates: a folder `<name>.git` in one of hubs.
 pub(super) fn hub_of(git_dir: &Path) -> Option<PathBuf> {
-    let alternates = git_dir.join("objects/info/alternates");
-    let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
-    let hubs = lines
-        .lines()
-        .filter_map(|line| Path::new(line).parent().filter(|_| line.ends_with("/objects")));
-    let is_hub = |hub: &&Path| {
+    let is_hub = |hub: &PathBuf| {
         hub.extension().is_some_and(|end| end == "git")
             && hub.parent().is_some_and(|above| above.ends_with("hubs"))
     };
-    hubs.filter(is_hub).map(Path::to_owned).next()
+    let objects = alternates_of(&git_dir.join("objects"))
+        .into_iter()
+        .filter(|path| path.ends_with("objects"));
+    objects.filter_map(|path| path.parent().map(Path::to_owned)).find(is_hub)
 }

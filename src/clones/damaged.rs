@@ -13,7 +13,7 @@ use crate::store::key;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::clone_folders::{folders, hub_of, lost_git_dir};
+use super::clone_folders::{folders, hub_of, lost_git_dir, moved_git_dir};
 use super::hub::{Hub, locate};
 
 /// A clone of ours whose record cannot be read.
@@ -31,6 +31,9 @@ pub struct DamagedClone {
     pub code: &'static str,
     /// The problem as text.
     pub reason: String,
+    /// Where its git directory is if that is elsewhere.
+    #[serde(skip)]
+    pub moved_to: Option<PathBuf>,
     /// Whether git cannot use its '.git': its files are there, and its work is in the hub as it was last published.
     #[serde(skip)]
     pub has_lost_git_dir: bool,
@@ -40,8 +43,12 @@ impl DamagedClone {
     fn look(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
+        let moved = moved_git_dir(&git_dir);
         let lost = agent.as_ref().and_then(|_| lost_git_dir(&git_dir));
         let (code, reason) = match (Membership::read(&record), lost) {
+            _ if moved.is_some() => {
+                (Code::RepositoryBroken, "its git directory is not at '.git'".to_owned())
+            }
             // A newer git-colony may keep its objects and refs in another way.
             (Err(error), _) if error.code() == Code::NewerFormat => (error.code(), error.message()),
             (_, Some(_)) if is_empty(&path) => return None,
@@ -60,8 +67,9 @@ impl DamagedClone {
             (Err(error), None) => (error.code(), error.message()),
         };
         let has_lost_git_dir = lost.is_some() && code == Code::RepositoryBroken;
-        let (hub, code) = (hub_of(&git_dir), code.as_str());
-        Some(DamagedClone { path, agent, hub, code, reason, has_lost_git_dir })
+        let hub = hub_of(moved.as_deref().unwrap_or(&git_dir));
+        let code = code.as_str();
+        Some(DamagedClone { path, agent, hub, code, reason, moved_to: moved, has_lost_git_dir })
     }
 
     /// Returns `true` if a hub has work of a clone that has lost everything that tells its hub.
@@ -77,6 +85,11 @@ impl DamagedClone {
     pub fn way_on(&self) -> String {
         let shown = self.path.to_string_lossy();
         let name = text::typed_word(self.agent.as_deref().unwrap_or(&shown));
+        if let Some(moved) = &self.moved_to {
+            let word = |path: &Path| text::shell_word(&path.to_string_lossy());
+            let (git_dir, moved) = (word(&self.path.join(".git")), word(moved));
+            return format!("rm {git_dir} && mv {moved} {git_dir}   # its place in a clone");
+        }
         if self.has_lost_git_dir {
             return format!("git colony agents restore {name}   # its files stay, uncommitted");
         }

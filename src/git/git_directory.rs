@@ -10,7 +10,8 @@ use std::path::Path;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
-use super::plain_file;
+use super::refs::reflog::reflog_in;
+use super::{Oid, RefName, plain_file};
 
 /// The files that are read to open a repository, and the maximum size of each.
 const FILES: [(&str, u64); 9] = [
@@ -62,15 +63,20 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
 
 pub(super) fn is_odd(path: &Path) -> Error {
     let message = format!("'{}' is not a file as git makes it", path.display());
-    let shown = shell_word(&path.to_string_lossy());
-    Error::new(Code::RepositoryBroken, message)
-        .hint(format!("mv {shown} {shown}.odd   # puts it aside; git makes a regular file there"))
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    let aside = path.file_name().unwrap_or_default().to_string_lossy();
+    // Not among the refs, where it would be found again.
+    let git_dir = path.ancestors().skip(1).find(|above| above.join("objects").is_dir());
+    let beside = git_dir.or(path.parent()).unwrap_or(path).join(format!("{aside}.odd"));
+    let (from, to) = (word(path), word(&beside));
+    Error::new(Code::RepositoryBroken, message).hint(format!("mv {from} {to}   # puts it aside"))
 }
 
 /// Returns why git cannot use the git directory of a clone of ours, as the end of a sentence that begins with its path;
-/// `None` where it can. Of files that are not as git makes them, [`require`] says more.
+/// `None` where it can. Of files that are not as git makes them, [`require`] says more; of a branch or an index that
+/// cannot be read, the error has the command that repairs it.
 pub fn damage(git_dir: &Path) -> Option<&'static str> {
-    let Ok(found) = fs::symlink_metadata(git_dir) else {
+    let Ok(found) = fs::metadata(git_dir) else {
         return Some("is gone");
     };
     if !found.is_dir() {
@@ -90,14 +96,66 @@ pub fn damage(git_dir: &Path) -> Option<&'static str> {
     if !is_odd("config") && !config.is_ok_and(|config| !config.is_empty() && is_config(&config)) {
         return Some("has no valid config");
     }
+    let packed = plain_file::find_own(git_dir.join("packed-refs"));
+    if !is_odd("packed-refs") && !packed.is_ok_and(|packed| packed.is_none_or(|it| are_refs(&it))) {
+        return Some("has no valid packed-refs");
+    }
     None
+}
+
+/// What a git directory has beside branches and files.
+pub struct Remains {
+    /// The number of its stashes.
+    pub stashes: usize,
+    /// The operation in progress, with its article.
+    pub operation: Option<&'static str>,
+    /// The commit that was checked out last, by the log of HEAD.
+    pub newest: Option<Oid>,
+}
+
+/// Reads what a git directory has that git cannot use, as far as it can be read.
+pub fn remains(git_dir: &Path) -> Remains {
+    let operations = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("BISECT_LOG", "a bisect"),
+    ];
+    let mut open = operations.into_iter().filter(|(file, _)| git_dir.join(file).exists());
+    let head = reflog_in(git_dir, &RefName::from("HEAD"));
+    Remains {
+        stashes: reflog_in(git_dir, &RefName::from("refs/stash")).len(),
+        operation: open.next().map(|(_, operation)| operation),
+        newest: head.into_iter().rev().find_map(|entry| entry.new),
+    }
+}
+
+/// Returns `true` for lines as git writes them into packed-refs: comments, refs with ids, and what a tag points to.
+fn are_refs(packed: &[u8]) -> bool {
+    let lines = packed.strip_suffix(b"\n").map(|lines| lines.split(|byte| *byte == b'\n'));
+    let is_id = |id: &[u8]| matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit);
+    let is_line = |line: &[u8]| match line.first() {
+        Some(b'#') => true,
+        Some(b'^') => line.get(1..).is_some_and(is_id),
+        _ => {
+            let at = line.iter().position(|byte| *byte == b' ').unwrap_or(0);
+            let (id, name) = line.split_at_checked(at).unwrap_or_default();
+            is_id(id) && name.starts_with(b" refs/")
+        }
+    };
+    packed.is_empty() || lines.is_some_and(|mut lines| lines.all(is_line))
 }
 
 /// Returns `true` for a ref or an object id, as git requires it of a HEAD.
 fn names_a_commit(head: &[u8]) -> bool {
     let head = head.trim_ascii();
     match head.strip_prefix(b"ref:") {
-        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        Some(name) => {
+            let name = name.trim_ascii_start();
+            name.starts_with(b"refs/") && RefName::new(name).is_valid()
+        }
         None => matches!(head.len(), 40 | 64) && head.iter().all(u8::is_ascii_hexdigit),
     }
 }

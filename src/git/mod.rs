@@ -24,7 +24,7 @@ pub mod new_repository;
 pub mod object;
 pub mod plain_file;
 pub mod process;
-mod quoted_path;
+pub mod quoted_path;
 pub mod refs;
 pub mod remote;
 pub mod repo;

@@ -1,8 +1,10 @@
 //! Quoting of paths as git does it in its own lists, and parses it (`unquote_c_style`).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use super::plain_file;
 
 /// Quotes any bytes so that git reads the same bytes back.
 pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
@@ -32,10 +34,20 @@ pub(super) fn listed(path: &Path) -> OsString {
     }
 }
 
+/// Returns the object folders that one borrows from by its `info/alternates`.
+pub fn alternates_of(objects: &Path) -> Vec<PathBuf> {
+    let bytes = plain_file::read(objects.join("info/alternates")).unwrap_or_default();
+    let path = |line: &[u8]| match line.first() {
+        None | Some(b'#') => None,
+        Some(b'"') => gix::quote::ansi_c::undo(line.into()).ok().map(|(path, _)| path.into_owned()),
+        Some(_) => Some(line.into()),
+    };
+    let paths = bytes.split(|byte| *byte == b'\n').filter_map(path);
+    paths.map(|path| objects.join(OsStr::from_bytes(&path))).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
 
     #[test]

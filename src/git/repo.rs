@@ -13,6 +13,7 @@ use super::compare::tree_cache::TreeCache;
 use super::foreign_repository::StandIn;
 use super::index::index_file::SharedIndex;
 use super::object::odd_commits;
+use super::refs::damaged_refs::{self, LostBranch};
 use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::worktree::other_worktrees::first_linked;
@@ -166,7 +167,7 @@ impl Repo {
         }
         let Some(workdir) = places.workdir.clone() else {
             let hint = first_linked(&places.common_dir).map_or_else(
-                || "run the command in a clone with a working tree".to_owned(),
+                || with_working_tree(&places.common_dir),
                 |root| {
                     format!(
                         "cd {}   # its files are there",
@@ -259,12 +260,13 @@ impl Repo {
 
     /// Reads HEAD.
     pub fn head(&self) -> Result<Head> {
-        let head = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
+        let head = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD");
+        let head = head.map_err(|error| damaged_refs::explain_head(&self.inner, error))?;
         if let Some(name) = head.referent_name() {
             let name = self.end_of(&RefName::new(name.as_bstr().to_vec()))?;
             return Ok(match refs::find_ref(&self.inner, &name)? {
                 Some(commit) => Head::Branch { name, commit },
-                None => Head::Unborn { name },
+                None => self.unborn(name)?,
             });
         }
         let id = head.id().map(|id| Oid::from(id.detach()));
@@ -273,6 +275,17 @@ impl Repo {
             Error::new(Code::RepositoryBroken, message)
         })?;
         Ok(Head::Detached { commit })
+    }
+
+    /// Returns HEAD on a branch that has no commit yet; fails if its log has one.
+    fn unborn(&self, name: RefName) -> Result<Head> {
+        let lost = LostBranch::find(self.common_dir(), &name);
+        // git writes the log of a first commit before the ref.
+        match (lost, refs::find_ref(&self.inner, &name)?) {
+            (_, Some(commit)) => Ok(Head::Branch { name, commit }),
+            (Some(lost), None) => Err(lost.error()),
+            (None, None) => Ok(Head::Unborn { name }),
+        }
     }
 
     /// Follows a ref through all symbolic refs to the one that git moves for it; that one need not exist.
@@ -369,4 +382,11 @@ impl Repo {
         }
         git
     }
+}
+/// Returns what to do in a repository without a working tree: its directory may have had one.
+fn with_working_tree(git_dir: &Path) -> String {
+    if git_dir.ends_with(".git") {
+        return "git config core.bare false   # it has a working tree around its '.git'".to_owned();
+    }
+    "run the command in a clone with a working tree".to_owned()
 }

@@ -166,6 +166,11 @@ fn refuse_around_clone(world: &World, repo: &Repo) -> Result<()> {
         return Ok(());
     }
     let AgentPlace { agent, clone, .. } = place;
+    if repo.common_dir() == clone.join(".git") {
+        let message = "its configuration has 'core.worktree', which names another directory";
+        let hint = "git config --unset core.worktree";
+        return Err(Error::new(Code::RepositoryBroken, message).unchanged().hint(hint));
+    }
     let message = format!("this clone of agent '{agent}' has lost its '.git'");
     Err(Error::new(Code::RepositoryBroken, message)
         .unchanged()

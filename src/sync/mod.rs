@@ -28,7 +28,7 @@ use crate::git::{Oid, RefName};
 use crate::lfs::locks;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::records::consent::{self, Ask, Consent, Leave};
-use crate::records::travelers;
+use crate::records::{self, travelers};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
@@ -82,6 +82,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     if !session.is_dry() {
         refuse_nested(session)?;
     }
+    // What clones have recorded is sent as well.
+    records::refresh(session);
     let name = request.remote.as_deref().unwrap_or("origin");
     let (repo, world) = (&session.repo, &session.world);
     let remote = Remote::find(repo, world, name)?;

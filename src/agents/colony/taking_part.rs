@@ -189,7 +189,8 @@ fn publish(world: &World, published: Result<usize>) {
         && world.warned.is_first(&error.message())
     {
         (world.narrate)(&format!("warning: cannot publish to the hub: {}", error.message()));
-        if let Some(hint) = error.hint_text().filter(|_| error.code() == Code::HubMissing) {
+        let has_next = matches!(error.code(), Code::HubMissing | Code::RepositoryBroken);
+        if let Some(hint) = error.hint_text().filter(|_| has_next) {
             (world.narrate)(&format!("hint: {hint}"));
         }
     }

@@ -12,6 +12,7 @@ mod hub_rebuild;
 pub mod hub_remote;
 pub mod joining;
 pub mod locate;
+mod lost_refs;
 pub mod maintenance;
 pub mod publish;
 pub mod shared_refs;

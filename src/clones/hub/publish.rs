@@ -19,6 +19,7 @@ use crate::store::refs::ref_names;
 use crate::store::{Session, key};
 
 use super::joining::refuse_incomplete;
+use super::lost_refs;
 use super::maintenance::maintain_if_due;
 use super::{Hub, desk_note, hub_remote};
 
@@ -100,9 +101,10 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     if member.role == Role::Agent {
         leave_to_team(hub, below, &mut changed)?;
     }
+    let lost = lost_refs::find(repo, &published, &wanted, below)?;
     let gone = published
         .iter()
-        .filter(|(name, _)| !wanted.contains_key(name))
+        .filter(|(name, _)| !wanted.contains_key(name) && !lost.keeps(name))
         .map(|(name, id)| RefChange { name: name.clone(), old: Some(*id), new: None });
     let changed = changed.into_iter().map(|(name, id)| RefChange {
         old: published.get(&name).copied(),

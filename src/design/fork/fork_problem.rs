@@ -12,6 +12,9 @@ pub struct ForkProblem {
     pub code: &'static str,
     /// The same as text.
     pub reason: String,
+    /// The next command; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 impl ForkProblem {
@@ -27,7 +30,8 @@ impl ForkProblem {
 
     /// Turns any error into a problem.
     pub fn told(error: &Error) -> ForkProblem {
-        ForkProblem { code: error.code().as_str(), reason: error.message() }
+        let hint = error.hint_text().map(str::to_owned);
+        ForkProblem { code: error.code().as_str(), reason: error.message(), hint }
     }
 
     /// Separates a result from a problem.

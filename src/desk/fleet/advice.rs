@@ -2,6 +2,7 @@
 //! smallest conflict.
 
 use std::collections::BTreeSet;
+use std::ptr;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -167,8 +168,13 @@ fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r
         let has_failed = row.tested.as_ref().is_some_and(|tested| tested.holds);
         is_clean && !has_failed && !desk.is_own(row) && desk.may_merge(row)
     };
-    let named = |name: &String| open.iter().filter(is_ready).find(|row| is_named(row, name));
-    let mut rows: Vec<&Row> = order.iter().filter_map(named).copied().collect();
+    let mut rows: Vec<&Row> = Vec::new();
+    for name in order {
+        // Two agents may each have a branch of one name.
+        let is_next =
+            |row: &&&Row| is_named(row, name) && !rows.iter().any(|it| ptr::eq(*it, **row));
+        rows.extend(open.iter().filter(is_ready).find(is_next));
+    }
     // Those who are done before those who may still be working.
     rows.sort_by_key(|row| row.done.is_none());
     rows

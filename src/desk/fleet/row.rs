@@ -246,9 +246,16 @@ impl Row {
 
     /// Makes the row of an agent whose clone has lost its git directory.
     pub(super) fn of_lost(clone: &DamagedClone, forks: &[Fork]) -> Row {
-        let is_its = |fork: &&Fork| fork.agent.is_some() && fork.agent == clone.agent;
-        let fork = forks.iter().find(is_its);
-        Row { lost: true, fork: fork.map(|fork| fork.name.clone()), ..Row::of(clone.agent.clone()) }
+        let mut row = Row { lost: true, ..Row::of(clone.agent.clone()) };
+        row.find_fork(forks);
+        row
+    }
+
+    /// Finds the published fork of the agent, where the branch of its clone cannot be read.
+    pub(super) fn find_fork(&mut self, forks: &[Fork]) {
+        let is_its = |fork: &&Fork| fork.agent.is_some() && fork.agent == self.agent;
+        let fork = forks.iter().find(is_its).map(|fork| fork.name.clone());
+        self.fork = self.fork.take().or(fork);
     }
 
     fn of(agent: Option<String>) -> Row {

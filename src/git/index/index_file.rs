@@ -10,6 +10,7 @@ use gix::index::decode::Options;
 
 use crate::git::Repo;
 use crate::git::plain_file::{Symlinks, open_in};
+use crate::model::text::shell_word;
 use crate::model::{Code, Result, ResultExt as _};
 
 use super::Checksum;
@@ -97,10 +98,21 @@ impl Repo {
         })
     }
 
+    /// Explains why the index cannot be read, and how it is made again: only what was staged is lost.
+    fn explained<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        read: std::result::Result<gix::index::File, E>,
+    ) -> Result<gix::index::File> {
+        read.or_code(Code::RepositoryBroken, || CANNOT).map_err(|error| {
+            let root = shell_word(&self.workdir().to_string_lossy());
+            error.hint(format!("git -C {root} read-tree HEAD   # your files stay as they are"))
+        })
+    }
+
     /// Reads the index from disk, and checks it against its checksum on another thread meanwhile.
     pub(super) fn open_index_file(&self) -> Result<gix::index::File> {
         let (hash, path) = (self.inner.object_hash(), self.index_path());
-        let checked_by_gix = || self.inner.open_index().or_code(Code::RepositoryBroken, || CANNOT);
+        let checked_by_gix = || self.explained(self.inner.open_index());
         let is_small = path.metadata().is_ok_and(|found| found.len() < SMALL_BYTES);
         if is_small || self.index_is_split() || self.config_bool("index.skipHash") == Some(true) {
             return checked_by_gix();
@@ -110,7 +122,7 @@ impl Repo {
             let parsed = gix::index::File::at(&path, hash, true, Options::default());
             (parsed, checking.join().ok().and_then(std::io::Result::ok).flatten())
         });
-        let parsed = parsed.or_code(Code::RepositoryBroken, || CANNOT)?;
+        let parsed = self.explained(parsed)?;
         // An index without a checksum is read as it is. Another one may have taken its place meanwhile.
         match parsed.checksum() {
             Some(stored) if whole.as_deref() != Some(stored.as_slice()) => checked_by_gix(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::git::plain_file::{self, Symlinks};
 use crate::git::process::{Git, Output};
 use crate::git::refs::FoundRef;
-use crate::git::{BareRepo, Oid, RefChange, Repo};
+use crate::git::{BareRepo, Oid, RefChange, Repo, quoted_path};
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::{lfs_progress, lfs_repair};
@@ -121,17 +121,9 @@ impl Repo {
             if seen.contains(&folder) {
                 continue;
             }
-            lines.extend_from_slice(folder.as_os_str().as_encoded_bytes());
+            lines.extend_from_slice(quoted_path::listed(&folder).as_encoded_bytes());
             lines.push(b'\n');
-            let bytes = plain_file::read(folder.join("info/alternates")).unwrap_or_default();
-            let listed = bytes
-                .split(|&byte| byte == b'\n')
-                .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-            for line in listed {
-                let path = std::os::unix::ffi::OsStrExt::from_bytes(line);
-                let path: &std::ffi::OsStr = path;
-                open.push(folder.join(path));
-            }
+            open.extend(quoted_path::alternates_of(&folder));
             seen.push(folder);
         }
         lines

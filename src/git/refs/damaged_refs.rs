@@ -15,6 +15,8 @@ use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
+use super::reflog::reflog_in;
+
 /// The maximum length of a ref file: a ref name or an object id.
 const MAX_READ_BYTES: u64 = 4_200;
 
@@ -50,16 +52,45 @@ impl DamagedRef {
         format!("its file '{}' has '{holds}' in place of an object id", file.display())
     }
 
-    /// Returns the command that deletes its file, with a remark that names the log where its last value is.
+    /// Returns the command that deletes its file, and sets the ref to its last value if its log has it.
     pub fn removal(&self) -> String {
-        let log = self.name.under(&self.common_dir.join("logs"));
-        let word = |path: &Path| shell_word(&path.to_string_lossy());
-        let last = if log.is_file() {
-            format!("; its last value: tail -1 {}", word(&log))
-        } else {
-            String::new()
-        };
-        format!("rm {}   # no git command deletes it{last}", word(&self.file()))
+        let file = shell_word(&self.file().to_string_lossy());
+        match LostBranch::find(&self.common_dir, &self.name) {
+            Some(lost) => format!("rm {file} && {}", lost.command()),
+            None => format!("rm {file}   # no git command deletes it"),
+        }
+    }
+}
+
+/// A branch without its ref that has a log. git deletes the log with the branch, so another program has lost the ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::git) struct LostBranch {
+    name: RefName,
+    /// Its last commit.
+    last: Oid,
+    common_dir: PathBuf,
+}
+
+impl LostBranch {
+    /// Looks in the log of a branch that has no ref.
+    pub(in crate::git) fn find(common_dir: &Path, name: &RefName) -> Option<LostBranch> {
+        let last = reflog_in(common_dir, name).into_iter().filter_map(|entry| entry.new).last()?;
+        // It is shown, and may be used elsewhere.
+        let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_owned());
+        Some(LostBranch { name: name.clone(), last, common_dir })
+    }
+
+    /// Makes the error for the current branch: a commit on it would have no parent.
+    pub(in crate::git) fn error(&self) -> Error {
+        let (branch, last) = (self.name.short(), self.last.short());
+        let message = format!("branch '{branch}' has lost its commits: its log ends at {last}");
+        Error::new(Code::RepositoryBroken, message).unchanged().hint(self.command())
+    }
+
+    fn command(&self) -> String {
+        let (name, last) = (shell_word(&self.name.to_string()), self.last);
+        let git_dir = shell_word(&self.common_dir.to_string_lossy());
+        format!("git --git-dir={git_dir} update-ref {name} {last}   # as its log has it")
     }
 }
 
@@ -129,6 +160,16 @@ pub(super) fn explain(repo: &gix::Repository, name: &RefName, error: Error) -> E
     };
     let message = format!("cannot read ref '{name}': {}", damaged.problem());
     Error::new(Code::RepositoryBroken, message).hint(damaged.removal())
+}
+
+/// Does the same for an error about HEAD, which names a branch.
+pub(in crate::git) fn explain_head(repo: &gix::Repository, error: Error) -> Error {
+    let head = read(&repo.path().join("HEAD")).unwrap_or_default();
+    let branch = head.trim_ascii().strip_prefix(b"ref:");
+    match branch.map(|name| RefName::new(name.trim_ascii_start())) {
+        Some(name) if name.is_valid() => explain(repo, &name, error),
+        _ => error,
+    }
 }
 
 fn holds_an_id(bytes: &[u8], hex_len: usize) -> bool {

@@ -2,7 +2,7 @@
 //! a hint.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::git::{Oid, RefName, Repo};
 
@@ -46,23 +46,32 @@ impl Repo {
 
     /// Returns the messages of a ref's reflog, oldest first; of a very long one, the newest.
     pub fn reflog_messages(&self, name: &RefName) -> Vec<String> {
-        let path = name.under(&self.common_dir().join("logs"));
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = std::fs::File::open(path)?;
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(READ_BYTES)))?;
-            let mut bytes = Vec::new();
-            file.take(READ_BYTES).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().unwrap_or_default();
-        let entries = bytes.split(|byte| *byte == b'\n').filter_map(parse);
-        entries.map(|entry| entry.message).collect()
+        self.reflog_of(name).into_iter().map(|entry| entry.message).collect()
+    }
+
+    /// Returns the reflog of a ref, oldest first; of a very long one, the newest entries. git deletes it with the ref.
+    pub fn reflog_of(&self, name: &RefName) -> Vec<ReflogEntry> {
+        reflog_in(self.common_dir(), name)
     }
 
     fn head_reflog(&self) -> PathBuf {
         self.git_dir().join("logs").join("HEAD")
     }
+}
+
+/// Does the same as [`Repo::reflog_of`] for a git directory.
+pub(in crate::git) fn reflog_in(common_dir: &Path, name: &RefName) -> Vec<ReflogEntry> {
+    let path = name.under(&common_dir.join("logs"));
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(READ_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(READ_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    bytes.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
 fn parse(line: &[u8]) -> Option<ReflogEntry> {

@@ -5,7 +5,7 @@ use std::fs;
 use git_colony::testing::World;
 use serde_json::{Value, json};
 
-use crate::agents::new_and_merge::{agent, commit};
+use crate::agents::new_and_merge::{agent, commit, hub};
 use crate::support::{Sandbox, View};
 
 fn row(view: &View, agent: &str) -> Value {
@@ -97,14 +97,14 @@ fn a_lost_clone_of_another_repository_is_not_told_of() {
 }
 
 /// Runs a shell in a clone, as its agent would.
-fn shell(desk: &Sandbox, clone: &View, script: &str) {
-    let mut shell = desk.process("sh");
+fn shell(clone: &View, script: &str) {
+    let mut shell = clone.with_program().process("sh");
     shell.args(["-ec", script]).current_dir(&clone.root);
     assert!(shell.status().unwrap().success(), "{script}");
 }
 
 /// Ways in which a program in a clone ruins its git directory.
-const DAMAGES: [&str; 12] = [
+const DAMAGES: [&str; 17] = [
     ": > .git/HEAD",
     "rm .git/HEAD",
     "echo main > .git/HEAD",
@@ -112,6 +112,11 @@ const DAMAGES: [&str; 12] = [
     "rm -rf .git/objects",
     "rm .git/objects/info/alternates",
     "rm .git/config",
+    "echo 'ref: refs/heads/a..b' > .git/HEAD",
+    "echo garbage > .git/packed-refs",
+    "printf %s \"$(cat .git/packed-refs)\" | tail -c 40 > .git/p; mv .git/p .git/packed-refs",
+    "git repack -q -d -l; rm .git/objects/info/alternates",
+    "sed -i 's/$/\\r/' .git/objects/info/alternates",
     "echo '[core' >> .git/config",
     "rm -rf .git && git init -q",
     "rm -rf .git && git init -q && git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m x",
@@ -128,7 +133,7 @@ fn a_clone_with_a_damaged_git_dir_is_repaired() {
         commit(&ada, "kept.txt", "kept\n");
         ada.write("kept.txt", "edited\n");
         ada.write(".git/own", "kept too\n");
-        shell(&desk, &ada, damage);
+        shell(&ada, damage);
         let told = row(&here, "ada");
         assert_eq!((&told["lost"], &told["commits"]), (&json!(true), &json!(1)), "{damage}");
         let rows = desk.json(&["fleet"])["agents"].as_array().unwrap().len();
@@ -152,6 +157,178 @@ fn a_clone_with_a_damaged_git_dir_is_repaired() {
         desk.colony(&["clones", "gc"]);
         assert!(fs::symlink_metadata(aside).is_ok(), "{damage}: {aside}");
     }
+}
+
+/// Damages that one command of git repairs, which keeps stashes and unpublished commits.
+const REPAIRED_IN_PLACE: [&str; 7] = [
+    "rm -rf .git/refs/heads .git/packed-refs",
+    "mv .git/refs/heads/fork .git/refs/heads/other",
+    ": > .git/refs/heads/fork/ada",
+    "echo x > .git/index",
+    "printf 'DIRC\\000\\000' > .git/index",
+    "mkfifo .git/refs/heads/pipe",
+    "git init -q --separate-git-dir ../elsewhere.git",
+];
+
+#[test]
+fn a_damage_that_git_can_repair_is_told_with_its_command() {
+    for damage in REPAIRED_IN_PLACE {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        ada.write("kept.txt", "stashed\n");
+        ada.git(&["stash", "-q"]);
+        ada.write("kept.txt", "edited\n");
+        let tip = ada.git(&["rev-parse", "HEAD"]);
+        shell(&ada, damage);
+        let shown = desk.run(&["fleet"]);
+        let shown = [shown.stdout, shown.stderr].concat();
+        let mut lines = shown.lines().filter_map(|line| line.strip_prefix("repair: "));
+        let repair = lines.next().unwrap_or_else(|| panic!("{damage}: {shown}"));
+        assert_eq!(shown.matches("  ada ").count(), 1, "{damage}: {shown}");
+        shell(&here, repair);
+        assert_eq!(ada.git(&["rev-parse", "HEAD"]), tip, "{damage}");
+        assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{damage}");
+        assert_eq!(ada.git(&["stash", "list"]).lines().count(), 1, "{damage}");
+        let told = row(&here, "ada");
+        assert_eq!((&told["commits"], &told["unsaved"]), (&json!(1), &json!(1)), "{damage}");
+        ada.colony(&["checkpoint", "-m", "all of it"]);
+        desk.colony(&["merge", "ada"]);
+        assert_eq!(fs::read_to_string(desk.path("kept.txt")).unwrap(), "edited\n", "{damage}");
+    }
+}
+
+#[test]
+fn a_git_dir_that_git_uses_is_not_damaged() {
+    let ways = [
+        "mv .git ../moved.git && ln -s ../moved.git .git",
+        "sed -i 's/.*/\"&\"/' .git/objects/info/alternates",
+        "echo '# a comment' >> .git/objects/info/alternates",
+        ": > .git/packed-refs",
+        "git switch -q --orphan empty",
+        "git config core.logAllRefUpdates false && rm -rf .git/logs",
+    ];
+    for way in ways {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        shell(&ada, way);
+        let told = row(&here, "ada");
+        assert_eq!((&told["lost"], &told["unseen"]), (&Value::Null, &Value::Null), "{way}");
+        ada.colony(&["status"]);
+    }
+}
+
+#[test]
+fn a_repair_names_what_only_the_damaged_one_has() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    ada.write("kept.txt", "stashed\n");
+    ada.git(&["stash", "-q"]);
+    ada.write("kept.txt", "unpublished\n");
+    let no_hooks = ["-c", "core.hooksPath=/nowhere"];
+    ada.git(&[&no_hooks[..], &["commit", "-qam", "unpublished"]].concat());
+    let newest = ada.git(&["rev-parse", "HEAD"]);
+    fs::write(ada.path(".git/HEAD"), "").unwrap();
+    let planned = desk.json(&["agents", "restore", "ada", "-n"]);
+    let restored = desk.json(&["agents", "restore", "ada"]);
+    for report in [&planned, &restored] {
+        let only = report["only_in_damaged"].as_array().unwrap();
+        let commits = only[1].as_str().unwrap().rsplit(' ').next().unwrap();
+        assert_eq!((only.len(), &only[0]), (2, &json!("1 stash")), "{report:#}");
+        assert!(newest.starts_with(commits), "{report:#}");
+    }
+    assert_eq!(planned["damaged_git_dir"], ada.path(".git").to_str().unwrap());
+    let aside = restored["damaged_git_dir"].as_str().unwrap();
+    let (folder, file) = newest.split_at(2);
+    assert!(std::path::Path::new(aside).join("objects").join(folder).join(file).exists());
+}
+
+/// Lists the branches that an agent has published.
+fn published(desk: &Sandbox) -> String {
+    let hub = desk.at(hub(desk));
+    hub.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/colony/agents/ada"])
+}
+
+#[test]
+fn lost_branches_take_nothing_of_what_was_published() {
+    let losses = [
+        "rm -rf .git/refs/heads .git/packed-refs",
+        "rm -rf .git/refs .git/packed-refs; mkdir .git/refs",
+        "rm -rf .git/refs/heads .git/packed-refs .git/logs",
+        "rm .git/refs/heads/side",
+        "mv .git/refs/heads/fork .git/refs/heads/other",
+    ];
+    let commands = [
+        "git colony status",
+        "git colony checkpoint -m x",
+        "git -c core.hooksPath=/nowhere commit -qam x; git colony checkpoint -m x",
+        "git commit -qam x; git commit -qam y --allow-empty; git colony status",
+        "git -c core.hooksPath=/nowhere commit -qam x; git commit -q --allow-empty -m y",
+    ];
+    for loss in losses {
+        for command in commands {
+            let desk = Sandbox::new();
+            let ada = agent(&desk, "ada");
+            commit(&ada, "kept.txt", "kept\n");
+            ada.git(&["branch", "side"]);
+            ada.git(&["tag", "-a", "-m", "x", "own"]);
+            ada.colony(&["checkpoint", "-m", "named"]);
+            ada.write("kept.txt", "edited\n");
+            let before = published(&desk);
+            assert!(before.contains("/heads/side "), "{before}");
+            shell(&ada, &format!("{loss}; ({command}) || true"));
+            let after = published(&desk);
+            for line in before.lines().filter(|line| !line.contains("/auto ")) {
+                let moves = loss == "rm .git/refs/heads/side" && line.contains("fork");
+                let (name, _) = line.split_once(' ').unwrap();
+                let kept = if moves { after.contains(name) } else { after.contains(line) };
+                assert!(kept, "{loss}; {command}: {line}\n{after}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_branch_that_was_begun_again_is_published_once_it_is_joined() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    ada.colony(&["status"]);
+    ada.write("kept.txt", "edited\n");
+    shell(&ada, "rm -rf .git/refs/heads .git/packed-refs");
+    shell(&ada, "git -c core.hooksPath=/nowhere commit -qam x");
+    let told = ada.run(&["checkpoint", "-m", "x"]);
+    let hint = told.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+    shell(&ada, hint);
+    ada.git(&["commit", "-qam", "joined"]);
+    ada.colony(&["checkpoint", "-m", "joined"]);
+    desk.colony(&["merge", "ada"]);
+    assert_eq!(fs::read_to_string(desk.path("kept.txt")).unwrap(), "edited\n");
+}
+
+#[test]
+fn a_branch_that_takes_the_name_of_another_is_published() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    ada.git(&["switch", "-q", "--orphan", "other"]);
+    commit(&ada, "only.txt", "only\n");
+    ada.git(&["branch", "-M", "other", "fork/ada"]);
+    ada.colony(&["checkpoint", "-m", "renamed"]);
+    let tip = ada.git(&["rev-parse", "HEAD"]);
+    let after = published(&desk);
+    assert!(after.contains(&format!("/heads/fork/ada {tip}")), "{after}");
+    assert!(!after.contains("/heads/other "), "{after}");
+    ada.git(&["branch", "side"]);
+    ada.colony(&["checkpoint", "-m", "with a branch"]);
+    assert!(published(&desk).contains("/heads/side "));
+    ada.git(&["branch", "-D", "side"]);
+    ada.colony(&["checkpoint", "-m", "without it"]);
+    assert!(!published(&desk).contains("/heads/side "));
 }
 
 #[test]
@@ -181,7 +358,7 @@ fn a_clone_that_borrows_nothing_any_more_is_whole() {
     let here = desk.at(desk.root.clone());
     let ada = agent(&desk, "ada");
     commit(&ada, "kept.txt", "kept\n");
-    shell(&desk, &ada, "git repack -q -a -d && rm .git/objects/info/alternates");
+    shell(&ada, "git repack -q -a -d && rm .git/objects/info/alternates");
     ada.git(&["fsck", "--strict"]);
     assert_eq!(row(&here, "ada")["lost"], Value::Null);
     here.colony(&["merge", "ada"]);
@@ -194,7 +371,7 @@ fn a_damaged_clone_of_another_repository_keeps_its_folder() {
         let here = desk.at(desk.root.clone());
         let ada = agent(&desk, "ada");
         commit(&ada, "kept.txt", "kept\n");
-        shell(&desk, &ada, damage);
+        shell(&ada, damage);
         let other = desk.outside().join("other");
         desk.git(&["init", "-q", "-b", "main", other.to_str().unwrap()]);
         let other = desk.at(other);

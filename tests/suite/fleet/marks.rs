@@ -61,7 +61,13 @@ fn agents_of_one_name_on_two_machines_are_done_each_for_itself() {
         ada.write(file, "work\n");
         ada.colony(&["commit", "-m", file, "--all"]);
         ada.colony(&["agents", "done", "-m", file]);
-        machine.colony(&["sync", "--push"]);
+        let sent = |view: &View| {
+            let report = view.json(&["sync", "--push"]);
+            let refs = report["refs"].as_array().unwrap().iter();
+            refs.filter(|found| found.to_string().contains("done:ada")).count()
+        };
+        // Directly after it, without a command in the checkout between them.
+        assert_eq!((sent(machine), sent(machine)), (1, 0), "{file}");
     }
     for (machine, file) in machines.iter().zip(["one.txt", "two.txt"]) {
         machine.colony(&["sync"]);

@@ -14,6 +14,7 @@ use crate::clones::damaged::DamagedClone;
 use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::Violation;
 use crate::design::allowed_paths::path_check::CheckReport;
+use crate::model::Code;
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::store::lease::lease_holder::HeldBy;
@@ -110,7 +111,12 @@ impl Answer for RestoredAgent {
         let whole = || "its folder is back as it was, with ignored files".to_owned();
         let told = self.as_it_stood.then(whole);
         let kept = |path: &PathBuf| {
-            ["its damaged '.git' is kept as".to_owned(), format!("  {}", path.display())]
+            let only = match self.only_in_damaged.as_slice() {
+                [] => String::new(),
+                only => format!(" with {}", crate::ui::text::list(only)),
+            };
+            let verb = if self.dry_run { "would be put aside" } else { "is put aside" };
+            [format!("its damaged '.git' {verb}{only}:"), format!("  {}", path.display())]
         };
         let aside = self.damaged_git_dir.as_ref().map(kept).into_iter().flatten();
         let told = told.into_iter().chain(aside).collect();
@@ -318,8 +324,12 @@ pub(in crate::cli) fn held_by(holder: &HeldBy) -> String {
 pub(in crate::cli) fn damaged<'a>(
     clones: impl IntoIterator<Item = &'a DamagedClone>,
 ) -> Vec<String> {
-    let words = clones.into_iter().map(DamagedClone::to_text);
-    words.map(|words| format!("warning: {words}")).collect()
+    let lines = |clone: &DamagedClone| {
+        let newer = clone.code == Code::NewerFormat.as_str();
+        let repair = (!newer).then(|| format!("repair: {}", clone.way_on()));
+        [Some(format!("warning: {}", clone.to_text())), repair].into_iter().flatten()
+    };
+    clones.into_iter().flat_map(lines).collect()
 }
 
 /// Returns the line that says how to restore a removed agent.

@@ -24,7 +24,7 @@ impl FleetReport {
         lines.extend(self.protected.as_ref().map(|found| protected("this agent", found)));
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
-        lines.extend(self.agents.iter().filter_map(unseen));
+        lines.extend(self.agents.iter().flat_map(unseen));
         lines.extend(self.agents.iter().filter_map(lost));
         lines.extend(self.agents.iter().filter_map(lost_work));
         let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
@@ -129,11 +129,14 @@ fn old(row: &Row) -> Option<String> {
     row.agent.clone().or_else(|| row.fork.clone()).filter(|_| is_old)
 }
 
-/// Says why the uncommitted changes in the clone of an agent are unknown.
-fn unseen(row: &Row) -> Option<String> {
-    let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
-    let reason = &problem.reason;
-    Some(format!("uncommitted changes of {agent} are unknown: {reason}"))
+/// Says why the uncommitted changes in the clone of an agent are unknown, and how it is repaired.
+fn unseen(row: &Row) -> Vec<String> {
+    let Some((agent, problem)) = row.agent.as_deref().zip(row.unseen.as_ref()) else {
+        return Vec::new();
+    };
+    let reason = format!("uncommitted changes of {agent} are unknown: {}", problem.reason);
+    let repair = problem.hint.as_ref().map(|hint| format!("repair: {hint}"));
+    [Some(reason), repair].into_iter().flatten().collect()
 }
 
 /// Reports an agent whose commits are refused because of its branch.
