@@ -1,14 +1,13 @@
 //! Restores a removed agent: a new clone that continues where the old one ended.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::colony::setup_commands::{self, SetupCommand};
 use crate::agents::colony::{checkout_settings, inherited_files};
-use crate::clones::damaged;
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
@@ -16,17 +15,18 @@ use crate::clones::removal::kept_clone::{self, KeptClone};
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::clones::removal::{self, removal_lock, removed_log};
 use crate::design::checkpoint::tag_message::TagMessage;
-use crate::git::git_directory::{self, Remains};
 use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, Result, World, text, time};
+use crate::model::{Code, Error, Result, World, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::settings::approved_commands::Approvals;
 
-use super::cone_of_files::cone_of_files;
+use super::damaged_clone::{
+    aside_for, cone_of_files, find_branch, is_aside, leave_out_missing, lost_folder, only_in,
+};
 use super::kept_clones::{self, last_state};
 use super::{agent_return, refuse_damaged, refuse_standing, session_at};
 
@@ -145,6 +145,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     report.path = put_in_place(world, staged, around_files.then_some(&aside))?;
     report.damaged_git_dir = Some(aside).filter(|aside| fs::symlink_metadata(aside).is_ok());
     let inside = session_at(world, &report.path)?;
+    if let Some(damaged) = &report.damaged_git_dir {
+        leave_out_missing(world, &inside.repo, damaged)?;
+    }
     report.files = Some(inside.repo.scan(&inside.world)?.count_uncommitted());
     publish::publish(&inside)?;
     if let Some(places) = &plan.log {
@@ -156,52 +159,12 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     Ok(report)
 }
 
-/// Between the time and the rest of the name of a folder with a damaged git directory.
-const DAMAGED: &str = "-damaged-";
-
-/// Returns a path for a git directory that git cannot use, beside the agent's removed clones.
-fn aside_for(world: &World, root: &SharedRoot, agent: &str) -> PathBuf {
-    let (now, number) = (time::compact(&world.now()), (world.entropy)() >> 32);
-    root.removed_of(agent).join(format!("{now}{DAMAGED}{number:08x}")).join(".git")
-}
-
-/// Returns what a damaged git directory has that neither the new one nor the hub has.
-fn only_in(damaged: &Path, hub: &Hub) -> Vec<String> {
-    let Remains { stashes, operation, newest } = git_directory::remains(damaged);
-    let stashes = (stashes > 0).then(|| text::count(stashes, "stash"));
-    let operation = operation.map(|operation| format!("{operation} in progress"));
-    let newest = newest.filter(|newest| !hub.store.has(*newest));
-    let newest = newest.map(|newest| format!("commits up to {}", newest.short()));
-    [stashes, operation, newest].into_iter().flatten().collect()
-}
-
-/// Returns `true` for a folder that has a damaged git directory.
-fn is_aside(folder: &Path) -> bool {
-    folder.file_name().is_some_and(|name| name.to_string_lossy().contains(DAMAGED))
-}
-
 /// Puts the new clone at its path, or only its git directory, and the damaged one there to `aside`.
 fn put_in_place(world: &World, staged: Staged, aside: Option<&PathBuf>) -> Result<PathBuf> {
     match aside {
         Some(aside) => staged.finish_around_files(world, aside),
         None => staged.finish(world),
     }
-}
-
-/// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is
-/// asked for.
-fn lost_folder(
-    session: &Session,
-    root: &SharedRoot,
-    request: &Request,
-) -> Result<Option<AgentPlace>> {
-    if request.at.is_some() {
-        return Ok(None);
-    }
-    let mut damaged = damaged::clones(root, Some(&locate::place_of(session, root)?));
-    damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
-    // Its folder may be a symlink: where that leads has another place.
-    Ok(damaged.first().and_then(|clone| AgentPlace::find(&clone.path)))
 }
 
 /// Brings the folder of the removed clone back while it is kept; for an agent of another name, stores in the hub what was
@@ -294,6 +257,9 @@ impl<'a> Plan<'a> {
             }
             !is_last_state
         });
+        if let Some(place) = lost {
+            find_branch(place, &mut held);
+        }
         let start = start(&work, &held)?;
         let mut logs = removed_log::list(root, hub.store.path())
             .into_iter()
@@ -333,8 +299,9 @@ impl<'a> Plan<'a> {
             let below = crate::store::refs::ref_names::operations_of(&places.key);
             hub.store.refs_below(&below).map(|refs| refs.len())
         });
-        let damaged = Some(self.place(root).join(".git"));
-        let damaged = damaged.filter(|dir| self.has_files && fs::symlink_metadata(dir).is_ok());
+        let git_dir = self.place(root).join(".git");
+        let is_damaged = self.has_files && fs::symlink_metadata(&git_dir).is_ok();
+        let damaged = is_damaged.then_some(git_dir);
         Ok(RestoredAgent {
             agent: self.agent.to_owned(),
             path: self.place(root),

@@ -9,7 +9,7 @@ pub mod agent_run;
 pub mod agent_start;
 pub mod agent_state;
 pub mod colony;
-mod cone_of_files;
+mod damaged_clone;
 pub mod kept_clones;
 pub mod removed_agents_work;
 pub mod removed_operations;

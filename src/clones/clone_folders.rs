@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::git::quoted_path::alternates_of;
 use crate::git::{BareRepo, git_directory, plain_file};
 use crate::model::Error;
+use crate::model::text::shell_word;
 use crate::store::key;
 use crate::store::membership::{self, Membership, Role};
 
@@ -29,7 +30,7 @@ pub fn membership_at(place: &Path) -> Option<Membership> {
     let git_dir = place.join(".git");
     let member = Membership::read(&membership::path_in(&git_dir)).ok().flatten()?;
     let is_agent = member.role == Role::Agent;
-    let is_usable = !is_agent || lost_git_dir(&git_dir).is_none();
+    let is_usable = !is_agent || (lost_git_dir(&git_dir).is_none() && fault_of(&git_dir).is_none());
     (is_usable && !member.is_misplaced_at(place)).then_some(member)
 }
 
@@ -45,13 +46,49 @@ pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
     })
 }
 
-/// Returns where the git directory of a clone of ours is which has a file in place of it, as `git init --separate-git-dir`
-/// leaves it.
-pub(super) fn moved_git_dir(git_dir: &Path) -> Option<PathBuf> {
+/// What one command repairs in a clone of ours.
+pub(super) struct Fault {
+    /// The fault, as a sentence.
+    pub(super) reason: String,
+    /// The command.
+    pub(super) command: String,
+    /// The git directory, wherever it is.
+    pub(super) git_dir: PathBuf,
+}
+
+/// Finds what keeps git from working in a clone, where its git directory itself is whole.
+pub(super) fn fault_of(git_dir: &Path) -> Option<Fault> {
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    if let Some(moved) = moved_git_dir(git_dir) {
+        let (at, from) = (word(git_dir), word(&moved));
+        return Some(Fault {
+            reason: "its git directory is not at '.git'".to_owned(),
+            command: format!("rm {at} && mv {from} {at}   # its place in a clone"),
+            git_dir: moved,
+        });
+    }
+    let (key, arguments) = git_directory::refused_setting(git_dir)?;
+    let config = word(&git_dir.join("config"));
+    membership::path_in(git_dir).exists().then(|| Fault {
+        reason: format!("git does not work there because of the setting '{key}'"),
+        command: format!("git config --file {config} {arguments}"),
+        git_dir: git_dir.to_owned(),
+    })
+}
+
+/// Returns where the git directory of a clone of ours is which has a file or a symlink in place of it, as
+/// `git init --separate-git-dir` leaves it: a removal renames the folder only.
+fn moved_git_dir(git_dir: &Path) -> Option<PathBuf> {
     let place = git_dir.parent()?;
-    let bytes = plain_file::read(git_dir).ok()?;
-    let named = bytes.strip_prefix(b"gitdir:")?.trim_ascii();
-    let moved = place.join(OsStr::from_bytes(named));
+    let moved = match git_dir.read_link() {
+        Ok(target) => place.join(target),
+        Err(_) => {
+            let bytes = plain_file::read(git_dir).ok()?;
+            let named = bytes.strip_prefix(b"gitdir:")?.trim_ascii();
+            place.join(OsStr::from_bytes(named))
+        }
+    };
+    let moved = moved.canonicalize().ok()?;
     let member = Membership::read(&membership::path_in(&moved)).ok().flatten()?;
     (!member.is_misplaced_at(place)).then_some(moved)
 }

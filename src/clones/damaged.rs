@@ -13,7 +13,7 @@ use crate::store::key;
 use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
-use super::clone_folders::{folders, hub_of, lost_git_dir, moved_git_dir};
+use super::clone_folders::{fault_of, folders, hub_of, lost_git_dir};
 use super::hub::{Hub, locate};
 
 /// A clone of ours whose record cannot be read.
@@ -31,9 +31,9 @@ pub struct DamagedClone {
     pub code: &'static str,
     /// The problem as text.
     pub reason: String,
-    /// Where its git directory is if that is elsewhere.
+    /// The command that repairs it, where its git directory is whole.
     #[serde(skip)]
-    pub moved_to: Option<PathBuf>,
+    fix: Option<String>,
     /// Whether git cannot use its '.git': its files are there, and its work is in the hub as it was last published.
     #[serde(skip)]
     pub has_lost_git_dir: bool,
@@ -43,15 +43,15 @@ impl DamagedClone {
     fn look(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
-        let moved = moved_git_dir(&git_dir);
         let lost = agent.as_ref().and_then(|_| lost_git_dir(&git_dir));
+        let fault = agent.as_ref().and_then(|_| fault_of(&git_dir));
         let (code, reason) = match (Membership::read(&record), lost) {
-            _ if moved.is_some() => {
-                (Code::RepositoryBroken, "its git directory is not at '.git'".to_owned())
-            }
             // A newer git-colony may keep its objects and refs in another way.
             (Err(error), _) if error.code() == Code::NewerFormat => (error.code(), error.message()),
             (_, Some(_)) if is_empty(&path) => return None,
+            (_, None) if fault.is_some() => {
+                (Code::RepositoryBroken, fault.iter().map(|fault| fault.reason.clone()).collect())
+            }
             (_, Some(damage)) => (Code::RepositoryBroken, format!("its '.git' {damage}")),
             (Ok(Some(found)), None) if !found.is_misplaced_at(&path) => return None,
             (Ok(Some(_)), None) => {
@@ -67,9 +67,18 @@ impl DamagedClone {
             (Err(error), None) => (error.code(), error.message()),
         };
         let has_lost_git_dir = lost.is_some() && code == Code::RepositoryBroken;
-        let hub = hub_of(moved.as_deref().unwrap_or(&git_dir));
+        let fault = fault.filter(|_| !has_lost_git_dir && code == Code::RepositoryBroken);
+        let hub = hub_of(fault.as_ref().map_or(&git_dir, |fault| &fault.git_dir));
         let code = code.as_str();
-        Some(DamagedClone { path, agent, hub, code, reason, moved_to: moved, has_lost_git_dir })
+        Some(DamagedClone {
+            path,
+            agent,
+            hub,
+            code,
+            reason,
+            fix: fault.map(|fault| fault.command),
+            has_lost_git_dir,
+        })
     }
 
     /// Returns `true` if a hub has work of a clone that has lost everything that tells its hub.
@@ -81,14 +90,17 @@ impl DamagedClone {
         hub.store.refs_below(&published).is_ok_and(|refs| !refs.is_empty())
     }
 
+    /// Returns `true` if git cannot work there: an agent's clone has a row of its own then.
+    pub fn is_unusable(&self) -> bool {
+        self.has_lost_git_dir || self.fix.is_some()
+    }
+
     /// Returns the command that repairs it.
     pub fn way_on(&self) -> String {
         let shown = self.path.to_string_lossy();
         let name = text::typed_word(self.agent.as_deref().unwrap_or(&shown));
-        if let Some(moved) = &self.moved_to {
-            let word = |path: &Path| text::shell_word(&path.to_string_lossy());
-            let (git_dir, moved) = (word(&self.path.join(".git")), word(moved));
-            return format!("rm {git_dir} && mv {moved} {git_dir}   # its place in a clone");
+        if let Some(fix) = &self.fix {
+            return fix.clone();
         }
         if self.has_lost_git_dir {
             return format!("git colony agents restore {name}   # its files stay, uncommitted");

@@ -5,11 +5,13 @@
 //! wait for forever, or a symlink to a file that the reader must not disclose.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 
+use super::refs::FoundRef;
 use super::refs::reflog::reflog_in;
 use super::{Oid, RefName, plain_file};
 
@@ -64,6 +66,13 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
 pub(super) fn is_odd(path: &Path) -> Error {
     let message = format!("'{}' is not a file as git makes it", path.display());
     let word = |path: &Path| shell_word(&path.to_string_lossy());
+    let target = fs::read_link(path).ok().filter(|target| target.starts_with("refs"));
+    if let Some((target, git_dir)) = target.filter(|_| path.ends_with("HEAD")).zip(path.parent()) {
+        let (git, target) = (format!("git --git-dir={}", word(git_dir)), word(&target));
+        return Error::new(Code::RepositoryBroken, message).hint(format!(
+            "{git} config core.preferSymlinkRefs false && {git} symbolic-ref HEAD {target}"
+        ));
+    }
     let aside = path.file_name().unwrap_or_default().to_string_lossy();
     // Not among the refs, where it would be found again.
     let git_dir = path.ancestors().skip(1).find(|above| above.join("objects").is_dir());
@@ -103,17 +112,29 @@ pub fn damage(git_dir: &Path) -> Option<&'static str> {
     None
 }
 
-/// What a git directory has beside branches and files.
+/// What a git directory has beside files, as far as it can be read.
 pub struct Remains {
     /// The number of its stashes.
     pub stashes: usize,
     /// The operation in progress, with its article.
     pub operation: Option<&'static str>,
-    /// The commit that was checked out last, by the log of HEAD.
-    pub newest: Option<Oid>,
+    /// Its branches, at the last commit of their logs.
+    pub branches: Vec<FoundRef>,
+    /// Its tags that are not packed.
+    pub tags: Vec<FoundRef>,
+    /// Its linked worktrees.
+    pub worktrees: Vec<LinkedWorktree>,
 }
 
-/// Reads what a git directory has that git cannot use, as far as it can be read.
+/// A linked worktree of a git directory.
+pub struct LinkedWorktree {
+    /// Its root.
+    pub path: PathBuf,
+    /// The branch it is on.
+    pub branch: Option<RefName>,
+}
+
+/// Reads what a git directory has that git cannot use.
 pub fn remains(git_dir: &Path) -> Remains {
     let operations = [
         ("MERGE_HEAD", "a merge"),
@@ -124,12 +145,59 @@ pub fn remains(git_dir: &Path) -> Remains {
         ("BISECT_LOG", "a bisect"),
     ];
     let mut open = operations.into_iter().filter(|(file, _)| git_dir.join(file).exists());
-    let head = reflog_in(git_dir, &RefName::from("HEAD"));
+    let logged = |name: RefName| {
+        let last = reflog_in(git_dir, &name).into_iter().rev().find_map(|entry| entry.new);
+        last.map(|id| FoundRef { name, id })
+    };
+    let loose = |name: RefName| {
+        let text = plain_file::read_text(name.under(git_dir)).ok()?;
+        Oid::parse(text.trim()).map(|id| FoundRef { name, id })
+    };
     Remains {
         stashes: reflog_in(git_dir, &RefName::from("refs/stash")).len(),
         operation: open.next().map(|(_, operation)| operation),
-        newest: head.into_iter().rev().find_map(|entry| entry.new),
+        branches: names_below(&git_dir.join("logs"), "refs/heads")
+            .into_iter()
+            .filter_map(logged)
+            .collect(),
+        tags: names_below(git_dir, "refs/tags").into_iter().filter_map(loose).collect(),
+        worktrees: worktrees(git_dir),
     }
+}
+
+/// Lists the linked worktrees of a git directory.
+pub fn worktrees(git_dir: &Path) -> Vec<LinkedWorktree> {
+    let folders = fs::read_dir(git_dir.join("worktrees")).into_iter().flatten().flatten();
+    let read = |folder: fs::DirEntry| {
+        let link = plain_file::read_text(folder.path().join("gitdir")).ok()?;
+        let path = Path::new(link.trim()).parent()?.to_owned();
+        Some(LinkedWorktree { path, branch: branch_of(&folder.path()) })
+    };
+    folders.filter_map(read).collect()
+}
+
+/// Returns the branch that HEAD of a git directory names.
+pub fn branch_of(git_dir: &Path) -> Option<RefName> {
+    let head = plain_file::read(git_dir.join("HEAD")).ok()?;
+    let name = RefName::new(head.trim_ascii().strip_prefix(b"ref:")?.trim_ascii_start());
+    (name.as_bytes().starts_with(b"refs/heads/") && name.is_valid()).then_some(name)
+}
+
+/// Lists the files below a folder, as names of refs.
+fn names_below(root: &Path, folder: &str) -> Vec<RefName> {
+    let (mut names, mut open) = (Vec::new(), vec![(PathBuf::from(folder), 0)]);
+    while let Some((below, depth)) = open.pop() {
+        for entry in fs::read_dir(root.join(&below)).into_iter().flatten().flatten() {
+            let path = below.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => open.push((path, depth + 1)),
+                Ok(kind) if kind.is_file() => names.push(RefName::new(path.as_os_str().as_bytes())),
+                _ => {}
+            }
+        }
+    }
+    names.sort();
+    names
 }
 
 /// Returns `true` for lines as git writes them into packed-refs: comments, refs with ids, and what a tag points to.
@@ -161,7 +229,55 @@ fn names_a_commit(head: &[u8]) -> bool {
 }
 
 fn is_config(bytes: &[u8]) -> bool {
+    parsed(bytes).is_some()
+}
+
+fn parsed(bytes: &[u8]) -> Option<gix::config::File> {
     let own = gix::config::file::Metadata::api();
     let options = gix::config::file::init::Options::default();
-    gix::config::File::from_bytes_no_includes(bytes, own, options).is_ok()
+    gix::config::File::from_bytes_no_includes(bytes, own, options).ok()
+}
+
+/// The extensions of a repository that git knows, beside that of how refs are stored.
+const EXTENSIONS: [&str; 7] = [
+    "noop",
+    "preciousobjects",
+    "partialclone",
+    "worktreeconfig",
+    "objectformat",
+    "compatobjectformat",
+    "relativeworktrees",
+];
+
+/// Returns `true` if the working tree is not around the git directory.
+fn leads_elsewhere(git_dir: &Path, config: &gix::config::File) -> bool {
+    let named = config.string("core.worktree").map(|path| git_dir.join(path.to_string()));
+    named.is_some_and(|named| named.canonicalize().ok().as_deref() != git_dir.parent())
+}
+
+/// Returns a setting of a git directory with which git does not work in the directory around it, and the arguments of
+/// `git config` that correct it.
+pub fn refused_setting(git_dir: &Path) -> Option<(String, String)> {
+    let config = parsed(&plain_file::read(git_dir.join("config")).ok()?)?;
+    let version = config.integer("core.repositoryFormatVersion").ok().flatten();
+    let extensions = config.sections_by_name("extensions").into_iter().flatten();
+    let names: Vec<String> = extensions
+        .flat_map(|section| section.body().value_names().collect::<Vec<_>>())
+        .map(|name| name.to_ascii_lowercase())
+        .collect();
+    let unknown = names.iter().find(|name| !EXTENSIONS.contains(&name.as_str()));
+    let needs_version = names.iter().any(|name| name == "objectformat");
+    let (key, value) = match version.unwrap_or(0) {
+        _ if config.boolean("core.bare").ok().flatten() == Some(true) => {
+            ("core.bare".to_owned(), "false")
+        }
+        _ if leads_elsewhere(git_dir, &config) => ("core.worktree".to_owned(), ""),
+        0 if needs_version => ("core.repositoryFormatVersion".to_owned(), "1"),
+        0 | 1 => (format!("extensions.{}", unknown.filter(|_| version == Some(1))?), ""),
+        _ if needs_version => ("core.repositoryFormatVersion".to_owned(), "1"),
+        _ => ("core.repositoryFormatVersion".to_owned(), "0"),
+    };
+    let arguments =
+        if value.is_empty() { format!("--unset {key}") } else { format!("{key} {value}") };
+    Some((key, arguments))
 }

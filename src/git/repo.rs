@@ -260,8 +260,8 @@ impl Repo {
 
     /// Reads HEAD.
     pub fn head(&self) -> Result<Head> {
-        let head = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD");
-        let head = head.map_err(|error| damaged_refs::explain_head(&self.inner, error))?;
+        let read = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD");
+        let head = read.map_err(|error| damaged_refs::explain_head(&self.inner, error))?;
         if let Some(name) = head.referent_name() {
             let name = self.end_of(&RefName::new(name.as_bstr().to_vec()))?;
             return Ok(match refs::find_ref(&self.inner, &name)? {

@@ -9,7 +9,7 @@ use crate::agents::colony::lost_record::{self, Record};
 use crate::agents::colony::{checkout_settings, commit_identity, large_file_store};
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate, publish};
-use crate::clones::removal::kept_refs;
+use crate::clones::removal::kept_work;
 use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo, config, process};
@@ -86,7 +86,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let is_read = clone.member.role == Role::Reader;
     // Compared with its known remote branches: commits that were pushed elsewhere are not its own
     // work.
-    let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
+    let own = is_read.then(|| kept_work::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
     add_tags(&inside, &hub, session)?;

@@ -189,8 +189,7 @@ fn publish(world: &World, published: Result<usize>) {
         && world.warned.is_first(&error.message())
     {
         (world.narrate)(&format!("warning: cannot publish to the hub: {}", error.message()));
-        let has_next = matches!(error.code(), Code::HubMissing | Code::RepositoryBroken);
-        if let Some(hint) = error.hint_text().filter(|_| has_next) {
+        if let Some(hint) = error.hint_text().filter(|_| error.code() == Code::HubMissing) {
             (world.narrate)(&format!("hint: {hint}"));
         }
     }

@@ -1,79 +1,83 @@
-//! Refs of a repository that were lost, not deleted by git: their published copies stay.
+//! What a clone has published and a publication would delete, because the clone has lost refs: it is kept, as the work of a
+//! removed clone is.
 //!
-//! git deletes the log of a branch with the branch, so the log of one that is gone tells that another program has deleted
-//! its files, as `rm -rf .git/refs` does.
-
-use std::collections::BTreeMap;
+//! No rule tells for certain whether git has deleted a ref or something else has deleted its file, so nothing is refused:
+//! where the log of a branch does not explain its move, the whole state before is kept first. Names are cheap.
 
 use crate::git::refs::reflog::ReflogEntry;
-use crate::git::{Head, Oid, RefName, Repo};
-use crate::model::text::shell_word;
-use crate::model::{Code, Error, Result};
+use crate::git::{Oid, RefChange, RefName, Repo};
+use crate::model::text::typed_word;
+use crate::model::time;
+use crate::model::{Result, World};
+use crate::store::membership::Membership;
 
-/// What a publication must not delete.
-pub(super) struct LostRefs {
-    any: bool,
-    /// The prefixes of branches, tags and records of forks in the hub.
-    kinds: [String; 3],
-}
+use super::Hub;
+use super::kept_refs::{is_kept, keep_published};
 
-impl LostRefs {
-    /// Returns `true` for a published ref that may have been lost.
-    pub(super) fn keeps(&self, name: &RefName) -> bool {
-        let name = name.as_bytes();
-        self.any && self.kinds.iter().any(|kind| name.starts_with(kind.as_bytes()))
-    }
-}
-
-/// Looks for lost branches among those that were published; fails where one has begun again without its history, as a
-/// commit does on a lost branch.
-pub(super) fn find(
+/// Keeps what an agent's clone has published, if the changes of a publication may delete something that neither the clone's
+/// branches nor their logs have.
+pub(super) fn keep_before(
+    world: &World,
     repo: &Repo,
-    published: &BTreeMap<RefName, Oid>,
-    wanted: &BTreeMap<RefName, Oid>,
-    below: &str,
-) -> Result<LostRefs> {
-    let kinds = ["heads/", "tags/", "forks/"].map(|kind| format!("{below}{kind}"));
-    let mut lost = LostRefs { any: false, kinds };
-    let [branches, ..] = &lost.kinds;
-    // Where the logs are gone too, a published branch without a commit tells it.
-    if let Head::Unborn { name } = repo.head()? {
-        let published_as = RefName::from(format!("{branches}{}", name.short()).as_str());
-        lost.any = published.contains_key(&published_as);
+    member: &Membership,
+    hub: &Hub,
+    changes: &[RefChange],
+) -> Result<()> {
+    let below = member.published_below();
+    if !may_lose(repo, &below, changes)? || is_kept(hub, &below)? {
+        return Ok(());
     }
-    for (name, old) in published {
-        let Some(branch) = name.as_bytes().strip_prefix(branches.as_bytes()) else {
+    let (kept, _) = keep_published(world, hub, &below, None)?;
+    let stamp = kept.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let moment = time::parse_compact(stamp.split('-').next().unwrap_or_default());
+    let at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
+    let agent = member.agent.as_deref().unwrap_or_default();
+    (world.narrate)(&format!("note: what '{agent}' had published is kept beside what it has now:"));
+    let agent = typed_word(agent);
+    (world.narrate)(&format!("  git colony agents restore {agent} --at {at} --as OTHER"));
+    Ok(())
+}
+
+fn may_lose(repo: &Repo, below: &str, changes: &[RefChange]) -> Result<bool> {
+    let tips = || -> Result<Vec<Oid>> {
+        let branches = repo.refs_below("refs/heads/")?.into_iter().map(|found| found.id);
+        Ok(branches.chain(repo.head()?.commit()).collect())
+    };
+    for RefChange { name, old, new } in changes {
+        let Some((old, rest)) = old.zip(name.as_bytes().strip_prefix(below.as_bytes())) else {
             continue;
         };
-        let branch = RefName::new([b"refs/heads/", branch].concat());
-        match wanted.get(name) {
-            None => lost.any |= !repo.reflog_of(&branch).is_empty(),
-            Some(new) if new != old && has_begun_again(repo, &branch, (*old, *new)) => {
-                return Err(begun_again(repo, &branch, *old));
+        let branch =
+            rest.strip_prefix(b"heads/").map(|it| RefName::new([b"refs/heads/", it].concat()));
+        let is_lost = match (branch, new) {
+            (Some(_), None) => !is_reached(repo, old, &tips()?),
+            (Some(branch), Some(new)) => {
+                !is_explained(&repo.reflog_of(&branch), old, *new)
+                    && !is_reached(repo, old, &[*new])
             }
-            Some(_) => {}
+            // Checkpoints and records of forks are deleted, and never moved.
+            (None, None) => rest.starts_with(b"tags/") || rest.starts_with(b"forks/"),
+            (None, Some(_)) => false,
+        };
+        if is_lost {
+            return Ok(true);
         }
     }
-    Ok(lost)
+    Ok(false)
 }
 
-/// Returns `true` if a branch has begun again, as its log says, and has none of its published history. Without a log it
-/// may have.
-fn has_begun_again(repo: &Repo, branch: &RefName, (old, new): (Oid, Oid)) -> bool {
-    let log = repo.reflog_of(branch);
-    let is_first = |entry: &ReflogEntry| entry.old.is_none();
-    // Another branch that was given the name by 'git branch -M' was meant to take its place.
-    let is_renamed = |entry: &ReflogEntry| entry.message.starts_with("Branch: renamed");
-    let since = log.iter().rposition(is_first).and_then(|at| log.get(at..));
-    let began = log.is_empty() || since.is_some_and(|since| !since.iter().any(is_renamed));
-    // Where the old commit is gone too, there is nothing in common.
-    began && repo.merge_bases(old, new).map_or(true, |bases| bases.is_empty())
+/// Returns `true` if the log of a branch leads from one commit to another step by step: so the branch was moved by git.
+fn is_explained(log: &[ReflogEntry], old: Oid, new: Oid) -> bool {
+    let Some(at) = log.iter().rposition(|entry| entry.new == Some(old)) else {
+        return false;
+    };
+    let steps = log.get(at..).unwrap_or_default();
+    let is_whole = steps.windows(2).all(|pair| matches!(pair, [a, b] if a.new == b.old));
+    is_whole && steps.last().is_some_and(|entry| entry.new == Some(new))
 }
 
-fn begun_again(repo: &Repo, branch: &RefName, old: Oid) -> Error {
-    let (name, at) = (branch.short(), old.short());
-    let root = shell_word(&repo.workdir().to_string_lossy());
-    let message = format!("branch '{name}' has lost its commits up to {at}, and has begun again");
-    Error::new(Code::RepositoryBroken, message)
-        .hint(format!("git -C {root} reset --soft {old}   # your files stay as they are"))
+/// Returns `true` if a commit is in the history of one of the tips.
+fn is_reached(repo: &Repo, commit: Oid, tips: &[Oid]) -> bool {
+    tips.contains(&commit)
+        || repo.commits_between(commit, tips, 1).is_ok_and(|between| between.is_empty())
 }

@@ -11,6 +11,7 @@ pub mod hub_folder;
 mod hub_rebuild;
 pub mod hub_remote;
 pub mod joining;
+pub mod kept_refs;
 pub mod locate;
 mod lost_refs;
 pub mod maintenance;

@@ -55,6 +55,9 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
             return Ok(0);
         }
         refuse_incomplete(repo)?;
+        if member.role == Role::Agent {
+            lost_refs::keep_before(world, repo, member, &hub, &changes)?;
+        }
         copy_objects(world, repo, &hub, &changes)?;
         link_large_objects(repo, &hub)?;
         move_refs(world, &hub, &changes)?;
@@ -101,10 +104,9 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     if member.role == Role::Agent {
         leave_to_team(hub, below, &mut changed)?;
     }
-    let lost = lost_refs::find(repo, &published, &wanted, below)?;
     let gone = published
         .iter()
-        .filter(|(name, _)| !wanted.contains_key(name) && !lost.keeps(name))
+        .filter(|(name, _)| !wanted.contains_key(name))
         .map(|(name, id)| RefChange { name: name.clone(), old: Some(*id), new: None });
     let changed = changed.into_iter().map(|(name, id)| RefChange {
         old: published.get(&name).copied(),

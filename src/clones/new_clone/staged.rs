@@ -10,8 +10,6 @@ use crate::store::files::atomic;
 use crate::store::membership::Membership;
 use crate::store::settings::Flags;
 
-use super::super::clone_folders::lost_git_dir;
-
 /// A clone under construction; removed when dropped.
 pub struct Staged {
     pub(super) place: PathBuf,
@@ -65,7 +63,7 @@ impl Staged {
     pub fn finish_around_files(self, world: &World, aside: &Path) -> Result<PathBuf> {
         let (new, lost) = (self.folder.join(".git"), self.place.join(".git"));
         durable::sync_file_system(&self.folder)?;
-        if lost_git_dir(&lost).is_some() && lost.symlink_metadata().is_ok() {
+        if lost.symlink_metadata().is_ok() {
             atomic::make_directory(aside.parent().unwrap_or(Path::new("/")))?;
             atomic::rename(&lost, aside)?;
             world.reach("git-dir-aside")?;

@@ -14,6 +14,7 @@ use crate::clones::clone_folders::hub_of;
 use crate::clones::damaged;
 use crate::clones::found::{FoundClone, clones};
 use crate::clones::hub::Hub;
+use crate::clones::hub::kept_refs::{keep_published, whose};
 use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::time::{self, Moment};
@@ -25,7 +26,7 @@ use crate::store::key;
 use crate::store::lease::processes::{self, Process};
 use crate::store::membership::{self, Membership, Role};
 
-use super::kept_refs::{keep_beside, keep_published, whose};
+use super::kept_work::keep_beside;
 use super::log_transfer::{self, Broken};
 use super::removal_folders::{below, move_to_free, remove_empty_folders, size_of, sync_above};
 use super::removed_clone::RemovedClone;

@@ -1,7 +1,7 @@
 //! Removes clones: keeps them whole for some days and their refs in the hub, under other names; empties the trash.
 
 pub mod kept_clone;
-pub mod kept_refs;
+pub mod kept_work;
 mod log_transfer;
 mod removal_folders;
 pub mod removal_lock;
@@ -21,7 +21,7 @@ use super::damaged::{self, DamagedClone};
 use super::found::{self, FoundClone, clones};
 use super::hub::Hub;
 use super::hub::hub_folder::move_away;
-use kept_refs::{is_kept, keep_published};
+use super::hub::kept_refs::{is_kept, keep_published};
 
 /// Fails if the clone is the current directory of the command.
 pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {

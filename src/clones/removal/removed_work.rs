@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::hub::Hub;
+use crate::clones::hub::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 use crate::clones::hub::publish::of_team;
 use crate::clones::new_clone::Start;
 use crate::git::identity::Identity;
@@ -17,8 +18,6 @@ use crate::model::{Code, Error, Result};
 use crate::store::files::shared_root::AgentPlace;
 use crate::store::key;
 use crate::store::refs::ref_names;
-
-use super::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 
 /// The work of a removed clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

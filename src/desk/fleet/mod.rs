@@ -131,7 +131,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     };
     let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
     let damaged = agent_places::damaged_here(session)?;
-    let lost = damaged.iter().filter(|clone| clone.has_lost_git_dir);
+    let lost = damaged.iter().filter(|clone| clone.is_unusable());
     rows.extend(lost.map(|clone| Row::of_lost(clone, &forks)));
     rows.iter_mut().filter(|row| row.unseen.is_some()).for_each(|row| row.find_fork(&forks));
     rows.sort_by(|a, b| a.agent.cmp(&b.agent));

@@ -84,7 +84,17 @@ impl LostBranch {
     pub(in crate::git) fn error(&self) -> Error {
         let (branch, last) = (self.name.short(), self.last.short());
         let message = format!("branch '{branch}' has lost its commits: its log ends at {last}");
-        Error::new(Code::RepositoryBroken, message).unchanged().hint(self.command())
+        let error = Error::new(Code::RepositoryBroken, message).unchanged();
+        if self.is_blocked() { error } else { error.hint(self.command()) }
+    }
+
+    /// Returns `true` if a file has the place of a directory of its name, or a directory that of its ref: git would not
+    /// create the ref.
+    fn is_blocked(&self) -> bool {
+        let path = self.name.under(&self.common_dir);
+        let refs = self.common_dir.join("refs");
+        let mut above = path.ancestors().skip(1).take_while(|above| **above != refs);
+        path.is_dir() || above.any(|above| above.is_file())
     }
 
     fn command(&self) -> String {

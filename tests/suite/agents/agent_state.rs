@@ -123,7 +123,6 @@ fn nothing_that_the_configuration_of_the_clone_names_runs() {
     }
     ada.git(&["config", "lfs.extension.evil.clean", &touch]);
     ada.git(&["config", "core.hooksPath", "/nowhere"]);
-    ada.git(&["config", "core.worktree", "/"]);
     fs::create_dir_all(ada.path(".git/info")).unwrap();
     ada.write(".git/info/attributes", "* filter=evil\n");
     ada.write("a.txt", "other\n");

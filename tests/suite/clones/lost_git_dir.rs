@@ -160,7 +160,7 @@ fn a_clone_with_a_damaged_git_dir_is_repaired() {
 }
 
 /// Damages that one command of git repairs, which keeps stashes and unpublished commits.
-const REPAIRED_IN_PLACE: [&str; 7] = [
+const REPAIRED_IN_PLACE: [&str; 14] = [
     "rm -rf .git/refs/heads .git/packed-refs",
     "mv .git/refs/heads/fork .git/refs/heads/other",
     ": > .git/refs/heads/fork/ada",
@@ -168,7 +168,42 @@ const REPAIRED_IN_PLACE: [&str; 7] = [
     "printf 'DIRC\\000\\000' > .git/index",
     "mkfifo .git/refs/heads/pipe",
     "git init -q --separate-git-dir ../elsewhere.git",
+    "mv .git ../moved.git && ln -s ../moved.git .git",
+    "git config core.bare true",
+    "git config core.worktree /nowhere",
+    "git config core.repositoryFormatVersion 9",
+    "git config extensions.objectFormat sha1",
+    "git config core.repositoryFormatVersion 1 && git config extensions.strange true",
+    "git config core.preferSymlinkRefs true && git symbolic-ref HEAD refs/heads/fork/ada",
 ];
+
+/// Damages of what git reads first, for which the clone needs a new git directory though ours can open it.
+const UNREADABLE: [&str; 5] = [
+    "echo 1111111111111111111111111111111111111111 > .git/refs/heads/fork/ada",
+    "echo 1111111111111111111111111111111111111111 > .git/HEAD",
+    "rm -rf .git/refs/heads/fork && echo x > .git/refs/heads/fork",
+    "rm .git/refs/heads/fork/ada && mkdir -p .git/refs/heads/fork/ada/x && touch .git/refs/heads/fork/ada/x/y",
+    "printf 'DIRC\\000\\000\\000\\002\\000\\000\\000\\011' > .git/index",
+];
+
+#[test]
+fn a_clone_that_cannot_be_read_is_repaired_by_a_restore() {
+    for damage in UNREADABLE {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        ada.write("kept.txt", "edited\n");
+        shell(&ada, damage);
+        let shown = desk.run(&["fleet"]);
+        let shown = [shown.stdout, shown.stderr].concat();
+        assert!(shown.contains("\nrepair: "), "{damage}: {shown}");
+        assert_eq!(shown.matches("  ada ").count(), 1, "{damage}: {shown}");
+        assert_eq!(desk.json(&["agents", "restore", "ada"])["files"], 1, "{damage}");
+        assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{damage}");
+        assert_eq!(row(&here, "ada")["unsaved"], 1, "{damage}");
+    }
+}
 
 #[test]
 fn a_damage_that_git_can_repair_is_told_with_its_command() {
@@ -193,6 +228,7 @@ fn a_damage_that_git_can_repair_is_told_with_its_command() {
         assert_eq!(ada.git(&["stash", "list"]).lines().count(), 1, "{damage}");
         let told = row(&here, "ada");
         assert_eq!((&told["commits"], &told["unsaved"]), (&json!(1), &json!(1)), "{damage}");
+        ada.git(&["fsck", "--strict"]);
         ada.colony(&["checkpoint", "-m", "all of it"]);
         desk.colony(&["merge", "ada"]);
         assert_eq!(fs::read_to_string(desk.path("kept.txt")).unwrap(), "edited\n", "{damage}");
@@ -202,7 +238,6 @@ fn a_damage_that_git_can_repair_is_told_with_its_command() {
 #[test]
 fn a_git_dir_that_git_uses_is_not_damaged() {
     let ways = [
-        "mv .git ../moved.git && ln -s ../moved.git .git",
         "sed -i 's/.*/\"&\"/' .git/objects/info/alternates",
         "echo '# a comment' >> .git/objects/info/alternates",
         ": > .git/packed-refs",
@@ -247,67 +282,116 @@ fn a_repair_names_what_only_the_damaged_one_has() {
     assert!(std::path::Path::new(aside).join("objects").join(folder).join(file).exists());
 }
 
-/// Lists the branches that an agent has published.
+/// Lists what an agent has published.
 fn published(desk: &Sandbox) -> String {
     let hub = desk.at(hub(desk));
     hub.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/colony/agents/ada"])
 }
 
+/// Returns those of some published refs that the work of the agent in the hub does not have any more.
+fn missing(desk: &Sandbox, before: &str) -> Vec<String> {
+    let hub = desk.at(hub(desk));
+    let work = ["refs/colony/agents/ada", "refs/colony/kept/ada"];
+    let mut ids = hub.git(&[&["for-each-ref", "--format=%(objectname)"], &work[..]].concat());
+    ids.push('\n');
+    ids += &hub.git(&["rev-list", "--glob=refs/colony/agents/ada", "--glob=refs/colony/kept/ada"]);
+    let lines = before.lines().filter(|line| !line.contains("/auto "));
+    let is_gone = |line: &&str| !ids.contains(line.rsplit(' ').next().unwrap());
+    lines.filter(is_gone).map(str::to_owned).collect()
+}
+
+/// Ways in which a clone loses refs, or has others in place of them.
+const LOSSES: [&str; 12] = [
+    "rm -rf .git/refs/heads .git/packed-refs",
+    "rm -rf .git/refs .git/packed-refs; mkdir .git/refs",
+    "rm -rf .git/refs/heads .git/packed-refs .git/logs",
+    "rm .git/refs/heads/side",
+    "rm -rf .git/logs .git/refs/heads/side",
+    "git config core.logAllRefUpdates false; rm .git/refs/heads/side",
+    "mv .git/refs/heads/fork .git/refs/heads/other",
+    "rm -rf .git/refs/colony",
+    "rm .git/refs/heads/side; git branch side main",
+    "git gc -q; rm .git/packed-refs",
+    "rm -rf .git/refs .git/packed-refs .git/logs .git/HEAD; git init -q -b trunk; git add -A",
+    "git checkout -q --detach; rm -rf .git/logs .git/refs/heads",
+];
+
+/// What is done in it afterwards.
+const LATER: [&str; 4] = [
+    "git colony status",
+    "git colony checkpoint -m x",
+    "git -c core.hooksPath=/nowhere commit -qam x; git colony checkpoint -m x",
+    "git commit -qam x; git commit -qam y --allow-empty; git colony status",
+];
+
 #[test]
 fn lost_branches_take_nothing_of_what_was_published() {
-    let losses = [
-        "rm -rf .git/refs/heads .git/packed-refs",
-        "rm -rf .git/refs .git/packed-refs; mkdir .git/refs",
-        "rm -rf .git/refs/heads .git/packed-refs .git/logs",
-        "rm .git/refs/heads/side",
-        "mv .git/refs/heads/fork .git/refs/heads/other",
-    ];
-    let commands = [
-        "git colony status",
-        "git colony checkpoint -m x",
-        "git -c core.hooksPath=/nowhere commit -qam x; git colony checkpoint -m x",
-        "git commit -qam x; git commit -qam y --allow-empty; git colony status",
-        "git -c core.hooksPath=/nowhere commit -qam x; git commit -q --allow-empty -m y",
-    ];
-    for loss in losses {
-        for command in commands {
+    for (at, loss) in LOSSES.into_iter().enumerate() {
+        for later in [LATER[at % 4], LATER[(at + 2) % 4]] {
             let desk = Sandbox::new();
             let ada = agent(&desk, "ada");
             commit(&ada, "kept.txt", "kept\n");
-            ada.git(&["branch", "side"]);
-            ada.git(&["tag", "-a", "-m", "x", "own"]);
+            ada.git(&["switch", "-qc", "side"]);
+            commit(&ada, "side.txt", "side\n");
+            ada.git(&["switch", "-q", "fork/ada"]);
             ada.colony(&["checkpoint", "-m", "named"]);
             ada.write("kept.txt", "edited\n");
             let before = published(&desk);
             assert!(before.contains("/heads/side "), "{before}");
-            shell(&ada, &format!("{loss}; ({command}) || true"));
-            let after = published(&desk);
-            for line in before.lines().filter(|line| !line.contains("/auto ")) {
-                let moves = loss == "rm .git/refs/heads/side" && line.contains("fork");
-                let (name, _) = line.split_once(' ').unwrap();
-                let kept = if moves { after.contains(name) } else { after.contains(line) };
-                assert!(kept, "{loss}; {command}: {line}\n{after}");
-            }
+            shell(&ada, &format!("{loss}; ({later}) || true"));
+            assert_eq!(missing(&desk, &before), Vec::<String>::new(), "{loss}; {later}");
         }
     }
 }
 
 #[test]
-fn a_branch_that_was_begun_again_is_published_once_it_is_joined() {
+fn what_a_clone_had_published_before_a_loss_is_restored() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     commit(&ada, "kept.txt", "kept\n");
-    ada.colony(&["status"]);
+    let tip = ada.git(&["rev-parse", "HEAD"]);
     ada.write("kept.txt", "edited\n");
     shell(&ada, "rm -rf .git/refs/heads .git/packed-refs");
     shell(&ada, "git -c core.hooksPath=/nowhere commit -qam x");
     let told = ada.run(&["checkpoint", "-m", "x"]);
-    let hint = told.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
-    shell(&ada, hint);
-    ada.git(&["commit", "-qam", "joined"]);
-    ada.colony(&["checkpoint", "-m", "joined"]);
-    desk.colony(&["merge", "ada"]);
-    assert_eq!(fs::read_to_string(desk.path("kept.txt")).unwrap(), "edited\n");
+    let mut lines = told.stderr.lines().filter_map(|line| line.trim().strip_prefix("git colony "));
+    let line = lines.next().unwrap_or_else(|| panic!("{}", told.stderr)).replace("OTHER", "bob");
+    let restored = desk.json(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(restored["head_sha"], tip, "{restored:#}");
+    // The same state is kept once.
+    ada.colony(&["checkpoint", "-m", "y"]);
+    let kept = desk.at(hub(&desk)).git(&["for-each-ref", "refs/colony/kept/ada"]);
+    assert_eq!(kept.matches("/heads/fork/ada").count(), 1, "{kept}");
+}
+
+#[test]
+fn histories_that_git_rewrites_are_published() {
+    let rewrites = [
+        "git commit -q --amend -m again",
+        "git rebase -q --root --exec true",
+        "git reset -q --soft $(git commit-tree -m other HEAD^{tree})",
+        "git update-ref -d HEAD; git commit -qm again",
+        "git switch -q --orphan other; git commit -q --allow-empty -m other",
+    ];
+    for rewrite in rewrites {
+        let desk = Sandbox::new();
+        let here = desk.at(desk.root.clone());
+        agent(&desk, "ada");
+        shell(&here, rewrite);
+        let made = desk.json(&["agents", "new", "bob"]);
+        let bob = desk.at(made["path"].as_str().unwrap().into());
+        assert_eq!(bob.git(&["rev-parse", "HEAD"]), here.git(&["rev-parse", "HEAD"]), "{rewrite}");
+        commit(&bob, "bob.txt", "bob\n");
+        let kept = desk.at(hub(&desk)).git(&["for-each-ref", "refs/colony/kept"]);
+        assert_eq!(kept, "", "{rewrite}");
+        shell(&bob, "git commit -q --amend -m more; git rebase -q --root --exec true");
+        let tip = bob.git(&["rev-parse", "HEAD"]);
+        bob.colony(&["checkpoint", "-m", "x"]);
+        let published = desk.at(hub(&desk)).git(&["for-each-ref", "refs/colony/agents/bob"]);
+        assert!(published.contains(&tip), "{rewrite}: {published}");
+        let kept = desk.at(hub(&desk)).git(&["for-each-ref", "refs/colony/kept"]);
+        assert_eq!(kept, "", "{rewrite}");
+    }
 }
 
 #[test]
@@ -527,4 +611,43 @@ fn commands_in_a_lost_clone_leave_a_repository_around_it_alone() {
     desk.colony(&["agents", "restore", "ada", "--as", "eve"]);
     desk.colony(&["agents", "restore", "ada"]);
     ada.colony(&["checkpoint", "-m", "x"]);
+}
+
+#[test]
+fn files_that_a_sparse_clone_never_had_are_not_deleted() {
+    for patterns in ["set in", "set --no-cone /in/ /b.txt"] {
+        let desk = Sandbox::new();
+        for path in ["in/i.txt", "out/o.txt", "b.txt"] {
+            desk.write(path, "text\n");
+        }
+        desk.git(&["add", "-A"]);
+        desk.git(&["commit", "-qm", "directories"]);
+        let ada = agent(&desk, "ada");
+        shell(&ada, &format!("git sparse-checkout {patterns}"));
+        ada.write("out/new.txt", "new\n");
+        fs::remove_file(ada.path(".git/HEAD")).unwrap();
+        desk.colony(&["agents", "restore", "ada"]);
+        assert_eq!(ada.git(&["status", "--porcelain"]), "?? out/new.txt", "{patterns}");
+        ada.colony(&["checkpoint", "-m", "x"]);
+        desk.colony(&["merge", "ada"]);
+        assert!(desk.path("out/o.txt").exists() && desk.path("out/new.txt").exists(), "{patterns}");
+    }
+}
+
+#[test]
+fn a_repair_takes_the_branch_of_the_clone_not_of_its_worktree() {
+    for damage in ["rm .git/HEAD", "echo garbage > .git/packed-refs"] {
+        let desk = Sandbox::new();
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        let beside = desk.outside().join("beside");
+        shell(&ada, &format!("git worktree add -q -b side {}", beside.display()));
+        commit(&desk.at(beside.clone()), "side.txt", "side\n");
+        ada.write("kept.txt", "edited\n");
+        shell(&ada, damage);
+        let restored = desk.json(&["agents", "restore", "ada"]);
+        assert_eq!(restored["fork"], "fork/ada", "{damage}: {restored:#}");
+        assert!(restored["only_in_damaged"].to_string().contains("beside"), "{restored:#}");
+        assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{damage}");
+    }
 }

@@ -4,7 +4,7 @@
 use super::sources;
 
 /// Opens through the gate, [`Repo::open_foreign`]: no configuration of the owner counts.
-const GATED: [&str; 20] = [
+const GATED: [&str; 21] = [
     "agents/agent_places.rs",
     "agents/agent_removal.rs",
     "agents/agent_return.rs",
@@ -15,6 +15,7 @@ const GATED: [&str; 20] = [
     "agents/colony/mod.rs",
     "agents/colony/setup_commands.rs",
     "agents/colony/shared_clone.rs",
+    "agents/damaged_clone.rs",
     "agents/kept_clones.rs",
     "agents/mod.rs",
     "clones/hub/hub_rebuild.rs",

@@ -115,7 +115,7 @@ impl Answer for RestoredAgent {
                 [] => String::new(),
                 only => format!(" with {}", crate::ui::text::list(only)),
             };
-            let verb = if self.dry_run { "would be put aside" } else { "is put aside" };
+            let verb = if self.dry_run { "would be moved" } else { "is kept" };
             [format!("its damaged '.git' {verb}{only}:"), format!("  {}", path.display())]
         };
         let aside = self.damaged_git_dir.as_ref().map(kept).into_iter().flatten();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::commands::branches::{clash_lines, lock_lines};
+use crate::clones::damaged::DamagedClone;
 use crate::design::fork::forks::MergeOutcome;
 use crate::desk::fleet::{FleetReport, Next, Row, Settling};
 use crate::model::text::typed_word;
@@ -25,7 +26,7 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().flat_map(unseen));
-        lines.extend(self.agents.iter().filter_map(lost));
+        lines.extend(self.damaged.iter().filter(|clone| clone.is_unusable()).map(lost));
         lines.extend(self.agents.iter().filter_map(lost_work));
         let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
         lines.extend(old.map(|line| format!("{line}   # a merge rewrites their commits first")));
@@ -105,11 +106,9 @@ fn whose(rows: &[Row], name: &str) -> String {
     agent.unwrap_or_else(|| name.to_owned())
 }
 
-/// Says how the clone of an agent is repaired that has lost its git directory.
-fn lost(row: &Row) -> Option<String> {
-    let agent = row.agent.as_ref().filter(|_| row.lost)?;
-    let agent = typed_word(agent);
-    Some(format!("repair: git colony agents restore {agent}   # its files stay, uncommitted"))
+/// Says how the clone of an agent is repaired in which git cannot work.
+fn lost(clone: &DamagedClone) -> String {
+    format!("repair: {}", clone.way_on())
 }
 
 /// Says how the work of an agent is restored that the agent has lost by merging the revert of it.
@@ -135,8 +134,8 @@ fn unseen(row: &Row) -> Vec<String> {
         return Vec::new();
     };
     let reason = format!("uncommitted changes of {agent} are unknown: {}", problem.reason);
-    let repair = problem.hint.as_ref().map(|hint| format!("repair: {hint}"));
-    [Some(reason), repair].into_iter().flatten().collect()
+    let anew = || format!("git colony agents restore {}", typed_word(agent));
+    vec![reason, format!("repair: {}", problem.hint.clone().unwrap_or_else(anew))]
 }
 
 /// Reports an agent whose commits are refused because of its branch.

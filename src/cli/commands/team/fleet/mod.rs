@@ -78,7 +78,7 @@ impl Answer for FleetReport {
 
     fn narration(&self) -> Vec<String> {
         // Those have a row.
-        let others = self.damaged.iter().filter(|clone| !clone.has_lost_git_dir);
+        let others = self.damaged.iter().filter(|clone| !clone.is_unusable());
         answers::damaged(others)
     }
 

@@ -60,7 +60,7 @@ fn middle(report: &FleetReport, desk: &Desk<'_>, state: &State, area: Rect) -> V
     let room = height.saturating_sub(1 + BOTTOM);
     let above = desk.above.iter().take(if desk.open.is_empty() { room } else { room / 4 });
     let mut lines: Vec<Line> = above.cloned().collect();
-    let others = report.damaged.iter().filter(|clone| !clone.has_lost_git_dir);
+    let others = report.damaged.iter().filter(|clone| !clone.is_unusable());
     let damaged = answers::damaged(others);
     let below = damaged.iter().map(|line| Line::read(line)).chain(desk.below.iter().cloned());
     let below = shortened(&below.collect::<Vec<_>>(), room / 3);
