@@ -22,7 +22,7 @@ pub fn refuse_two_histories(
     let repo = &session.repo;
     let name = RefName::from(ref_names::MIGRATIONS);
     if let Some(commit) = theirs.get(&name).copied() {
-        refuse_old_branches(session, remote, commit)?;
+        refuse_old_branches(session, remote, commit, theirs)?;
     }
     let map = migration::known(repo)?;
     let mut old = Vec::new();
@@ -54,16 +54,37 @@ fn is_branch(name: &RefName) -> bool {
     name.as_bytes().starts_with(b"refs/heads/")
 }
 
-/// Refuses if the remote has a migration that branches here predate.
-fn refuse_old_branches(session: &Session, remote: &Remote<'_>, commit: Oid) -> Result<()> {
+/// Refuses if the remote has a migration that branches here predate: those that it has too, and forks, which a sync would
+/// send. Others may be kept for reference.
+fn refuse_old_branches(
+    session: &Session,
+    remote: &Remote<'_>,
+    commit: Oid,
+    theirs: &BTreeMap<RefName, Oid>,
+) -> Result<()> {
     if !learn(session, remote, commit)? {
         return Ok(());
     }
     let repo = &session.repo;
     let map = migration::load(repo, commit)?;
+    let here = repo.head()?.moving_ref();
     for branch in repo.refs_below("refs/heads/")? {
-        if migration::is_old(repo, &map, branch.id)? {
-            return Err(rewritten(remote.name(), &branch.name.short()));
+        let name = branch.name.short();
+        let is_there = theirs.contains_key(&branch.name);
+        let is_exchanged = is_there || name.starts_with("fork/");
+        if is_exchanged && migration::is_old(repo, &map, branch.id)? {
+            let error = rewritten(remote.name(), &name);
+            let (branch_word, old) = (shell_word(&name), shell_word(&format!("old/{name}")));
+            return Err(match error.hint_text().map(str::to_owned) {
+                _ if !is_there => error.replace_hint(format!(
+                    "git branch -m {branch_word} {old}   # then git colony merge {old} rewrites it"
+                )),
+                // The line moves the branch that is checked out.
+                Some(line) if here != branch.name => {
+                    error.replace_hint(format!("git switch {branch_word} && {line}"))
+                }
+                _ => error,
+            });
         }
     }
     Ok(())

@@ -16,6 +16,9 @@ pub struct RemoteCommits {
     pub branch: String,
     /// Their number (at most 1,000).
     pub count: usize,
+    /// Whether they are of the history on the other side of a rewrite, which a pull would join with this one.
+    #[serde(skip)]
+    pub is_rewritten: bool,
 }
 
 impl RemoteCommits {
@@ -39,7 +42,7 @@ impl RemoteCommits {
                 }
                 let count = lost.saturating_sub(commits(repo, old, &[new, tip]));
                 if count > 0 {
-                    return Some(RemoteCommits { branch, count });
+                    return Some(RemoteCommits { branch, count, is_rewritten: false });
                 }
             }
         }
@@ -50,10 +53,12 @@ impl RemoteCommits {
     pub fn sentence(&self) -> String {
         let are = if self.count == 1 { "is" } else { "are" };
         let commits = text::count(self.count, "commit");
-        format!(
-            "{commits} {are} on {}: the next push is refused; git pull brings them back",
-            self.branch
-        )
+        let next = if self.is_rewritten {
+            "git pull would join both histories"
+        } else {
+            "the next push is refused; git pull brings them back"
+        };
+        format!("{commits} {are} on {}: {next}", self.branch)
     }
 }
 

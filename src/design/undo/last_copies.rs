@@ -97,5 +97,5 @@ fn refusal(checkpoint: &GoneCheckpoint, lost: &[RepoPath]) -> Error {
         .detail("checkpoint_id", checkpoint_id)
         .detail("label", label)
         .detail("paths", lost)
-        .hint(format!("git colony restore {}   # brings them back", typed_word(name)))
+        .hint(format!("git colony restore {}   # or: git colony undo --force", typed_word(name)))
 }

@@ -130,7 +130,7 @@ pub(in crate::design) fn refuse_unrecorded(
         _ if changes_only_records(since) => {
             format!("git colony undo --force   # or git colony undo {}, that one alone", since.op)
         }
-        _ => format!("git colony undo --force   # undoes it{}", or_restore(since)),
+        _ => format!("git colony undo --force{}", or_restore(since)),
     };
     Ok(told.refusal(&start).detail("op", since.op).hint(hint))
 }
@@ -152,7 +152,7 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         }
         _ => format!("the newest step, {}, is not of git-colony", record.op),
     };
-    let hint = format!("git colony undo --force   # undoes it{}", or_restore(record));
+    let hint = format!("git colony undo --force{}", or_restore(record));
     Ok(told.refusal(&start).detail("op", record.op).hint(hint))
 }
 
@@ -169,7 +169,7 @@ fn own_summary(record: &Record) -> &str {
 /// Formats the alternative in a hint of undo, if the operation has a state to restore.
 pub(in crate::design) fn or_restore(record: &Record) -> String {
     match record.snapshot {
-        Some(_) => format!("; or git colony restore {}", record.op),
+        Some(_) => format!("   # or git colony restore {}, the state before it", record.op),
         None => String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::operation::Record;
+use crate::store::operation::{Kind, Record};
 use crate::store::refs::shared_record::{self, TakenBack};
 use crate::store::refs::stored_name;
 
@@ -111,5 +111,8 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     )
     .detail("changes", moved)
     .detail("op", record.op)
-    .hint(format!("git colony undo --force   # undoes it anyway{}", plain_git::or_restore(record)))
+    .hint(match record.kind {
+        Kind::Undo => "git colony redo --force   # redoes it anyway".to_owned(),
+        _ => format!("git colony undo --force{}", plain_git::or_restore(record)),
+    })
 }

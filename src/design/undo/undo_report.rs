@@ -160,7 +160,8 @@ impl Gone {
         }
         Gone {
             commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
-            on_remote: RemoteCommits::find(repo, &refs),
+            on_remote: RemoteCommits::find(repo, &refs)
+                .map(|found| RemoteCommits { is_rewritten: origin.moves_history(), ..found }),
             refs,
             checkpoints,
         }

@@ -40,10 +40,48 @@ fn one_line_takes_the_commits_of_an_old_clone_along() {
     assert_eq!(old.git(&["for-each-ref", "refs/heads"]), before);
     paste(&sandbox, &old.path(""), hint_of(&refused));
     is_along(&sandbox, &old);
-    old.git(&["branch", "-D", "old/main"]);
     old.colony(&["sync"]);
     old.git(&["push", "-q", "origin", "main"]);
     assert!(at(&bare, &sandbox, &["log", "--format=%s", "main"]).contains("mine"));
+}
+
+#[test]
+fn each_old_branch_is_moved_by_its_own_line_wherever_head_is() {
+    let (sandbox, bare) = grown_with_origin();
+    let old = old_clone(&sandbox, &bare);
+    old.git(&["branch", "-q", "side", "origin/side"]);
+    old.git(&["branch", "-q", "kept", "main"]);
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    let mut moved = Vec::new();
+    for _ in 0..2 {
+        let refused = old.json(&["sync"]);
+        let message = refused["message"].as_str().unwrap();
+        moved.extend(["'main'", "'side'"].into_iter().filter(|name| message.contains(name)));
+        paste(&sandbox, &old.path(""), hint_of(&refused));
+    }
+    moved.sort_unstable();
+    assert_eq!(moved, ["'main'", "'side'"]);
+    // What is kept of the old history beside them does not matter.
+    old.colony(&["sync"]);
+    old.git(&["switch", "-q", "main"]);
+    is_along(&sandbox, &old);
+    assert_eq!(old.git(&["rev-parse", "side"]), old.git(&["rev-parse", "origin/side"]));
+}
+
+#[test]
+fn a_migration_that_was_undone_is_redone_as_the_answers_say() {
+    let (sandbox, _bare) = grown_with_origin();
+    sandbox.colony(&["lfs", "migrate", "--push"]);
+    let new = sandbox.git(&["rev-parse", "main"]);
+    let undone = sandbox.run(&["undo"]);
+    let told = [undone.stdout, undone.stderr].concat();
+    assert!(told.contains("git pull would join both histories"), "{told}");
+    drop(sandbox.run(&["sync"]));
+    let redone = sandbox.json(&["redo"]);
+    if redone["ok"] == false {
+        paste(&sandbox, &sandbox.root, hint_of(&redone));
+    }
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), new);
 }
 
 #[test]
