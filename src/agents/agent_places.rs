@@ -116,7 +116,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
         count: agents.len(),
         removed: removed_with_more(session, &standing)?,
         agents,
-        damaged: damaged::clones(&root, Some(&hub)),
+        damaged: damaged_here(session)?,
         hub,
     })
 }
@@ -325,11 +325,15 @@ pub fn of_agents(session: &Session) -> Result<Vec<FoundClone>> {
     Ok(all.filter(|clone| clone.member.agent.is_some()).collect())
 }
 
-/// Returns the clones of this repository's hub with unreadable records.
+/// Returns the clones of this repository's hub that are damaged, or whose folders are gone.
 pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
-    Ok(damaged::clones(&root, Some(&hub)))
+    let mut damaged = damaged::clones(&root, Some(&hub));
+    // A hub that cannot be read is reported where its content is needed.
+    let gone = Hub::open(&hub).and_then(|hub| damaged::without_folder(&root, &hub));
+    damaged.extend(gone.unwrap_or_default());
+    Ok(damaged)
 }
 
 /// Finds the clone of an agent.

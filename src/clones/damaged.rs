@@ -1,13 +1,14 @@
 //! Clones whose record cannot be read, because it is broken or of a newer git-colony. They stay at their
 //! paths, borrow from their hub, and are never pruned.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Code, Error, text};
+use crate::model::{Code, Error, Result, text};
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::key;
 use crate::store::membership::{self, Membership};
@@ -103,7 +104,8 @@ impl DamagedClone {
             return fix.clone();
         }
         if self.has_lost_git_dir {
-            return format!("git colony agents restore {name}   # its files stay, uncommitted");
+            let agent = self.agent.as_deref().unwrap_or(&shown);
+            return format!("{}   # its files stay, uncommitted", restore_command(agent));
         }
         format!("git colony clones refresh {name}   # by the user: restores the record")
     }
@@ -142,6 +144,35 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
         (hub, of) => of == hub,
     });
     damaged
+}
+
+/// Lists the clones that have published into a hub and whose folders are gone, as after `rm -rf`: a removal would have kept
+/// their work elsewhere.
+pub fn without_folder(root: &SharedRoot, hub: &Hub) -> Result<Vec<DamagedClone>> {
+    let mut places = BTreeMap::new();
+    for found in hub.store.refs_below(ref_names::PUBLISHED_AGENTS)? {
+        let name = found.name.to_string();
+        let mut words = name.strip_prefix(ref_names::PUBLISHED_AGENTS).unwrap_or("").splitn(3, '/');
+        if let (Some(agent), Some(scope), Some(_)) = (words.next(), words.next(), words.next()) {
+            let path = root.agents().join(agent).join("clones").join(scope);
+            places.insert(path, key::decode(agent));
+        }
+    }
+    places.retain(|path, agent| agent.is_some() && path.symlink_metadata().is_err());
+    let clones = places.into_iter().map(|(path, agent)| DamagedClone {
+        fix: agent.as_deref().map(restore_command),
+        path,
+        agent,
+        hub: Some(hub.store.path().to_owned()),
+        code: Code::RepositoryBroken.as_str(),
+        reason: "its folder is gone".to_owned(),
+        has_lost_git_dir: false,
+    });
+    Ok(clones.collect())
+}
+
+fn restore_command(agent: &str) -> String {
+    format!("git colony agents restore {}", text::typed_word(agent))
 }
 
 /// Returns `true` if a folder is that of an agent's damaged clone, of any repository.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::agents::agent_places;
+use crate::clones::damaged::DamagedClone;
 use crate::clones::hub::{Hub, joining};
 use crate::git::process::Output;
 use crate::model::{Result, text};
@@ -54,6 +56,12 @@ pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
             format!("git -C {shown} fsck   # names the broken files; restore them from a backup"),
         )
     }))
+}
+
+/// Returns the problem of each clone of an agent that is damaged.
+pub(super) fn clones(session: &Session) -> Result<Vec<Check>> {
+    let ill = |clone: &DamagedClone| Check::ill("clones", clone.to_text(), clone.way_on());
+    Ok(agent_places::damaged_here(session)?.iter().map(ill).collect())
 }
 
 fn fault(session: &Session, path: &Path, depth: Depth) -> Result<Option<String>> {

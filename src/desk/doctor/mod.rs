@@ -72,6 +72,7 @@ fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     checks.push(writing::check(session));
     checks.extend(locks::locks(session)?);
     checks.extend(hub::check(session, depth)?);
+    checks.extend(hub::clones(session)?);
     checks.extend(locks::migration(session)?);
     checks.push(locks::pages(session));
     checks.extend(locks::watches(session));

@@ -47,7 +47,7 @@ fn a_clone_without_git_dir_is_repaired_around_its_files() {
     assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
     assert_eq!(fleet["removed"], json!([]), "{fleet:#}");
     let shown = desk.colony(&["fleet"]);
-    assert!(shown.contains("its .git is damaged"), "{shown}");
+    assert!(shown.contains("its clone is damaged"), "{shown}");
     assert!(shown.contains("git colony agents restore ada"), "{shown}");
     // Nothing takes its work for that of a removed agent, or its folder for one that may go.
     let bob = desk.colony(&["agents", "new", "bob"]);
@@ -650,4 +650,27 @@ fn a_repair_takes_the_branch_of_the_clone_not_of_its_worktree() {
         assert!(restored["only_in_damaged"].to_string().contains("beside"), "{restored:#}");
         assert_eq!(ada.git(&["status", "--porcelain"]), " M kept.txt", "{damage}");
     }
+}
+
+#[test]
+fn a_clone_whose_folder_is_gone_is_told_and_restored() {
+    let desk = Sandbox::new();
+    let here = desk.at(desk.root.clone());
+    let ada = agent(&desk, "ada");
+    commit(&ada, "kept.txt", "kept\n");
+    let bob = agent(&desk, "bob");
+    commit(&bob, "bob.txt", "bob\n");
+    desk.colony(&["agents", "remove", "bob"]);
+    fs::remove_dir_all(&ada.root).unwrap();
+    let line = "repair: git colony agents restore ada";
+    let shown = desk.colony(&["fleet"]);
+    assert!(shown.lines().any(|told| told == line), "{shown}");
+    assert!(!shown.contains("next:"), "{shown}");
+    let agents = desk.run(&["agents"]);
+    assert!([agents.stdout, agents.stderr].concat().contains("its folder is gone"));
+    let doctor = desk.run(&["doctor", "--json"]);
+    assert!(doctor.stdout.contains("git colony agents restore ada"), "{}", doctor.stdout);
+    desk.colony(&["agents", "restore", "ada"]);
+    assert_eq!(row(&here, "ada")["commits"], 1);
+    assert!(!desk.colony(&["fleet"]).contains("repair:"));
 }

@@ -47,7 +47,7 @@ fn uncommitted(row: &Row) -> Span {
 /// Returns what a row is at: an operation in progress, else its newest commit.
 fn newest(row: &Row, now: &Moment) -> Span {
     if row.lost {
-        return Span::new(Role::Bad, "its .git is damaged");
+        return Span::new(Role::Bad, "its clone is damaged");
     }
     if let Some(open) = &row.operation {
         return Span::new(Role::Warning, open.to_text());
