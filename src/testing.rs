@@ -2,6 +2,7 @@
 
 pub use crate::cli::commands::team::fleet::screen::sketch::{Sketch, Sketcher};
 pub use crate::cli::examples;
+pub use crate::cli::habits::with_command_of_this_version as command_of_this_version;
 pub use crate::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
 pub use crate::design::undo::plain_git::GitHook;
 pub use crate::git::lfs::lfs_objects::LfsObjects;

@@ -6,24 +6,17 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::commands::branches::{
     cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, merge_driver, revert,
-    topology,
 };
-use crate::cli::commands::program::{call, help, schema, version};
-use crate::cli::commands::reading::{
-    context, ingest, knowledge, map, memory, pages, projects, promote, scopes, search, watch,
-};
+use crate::cli::commands::program::{call, help, version};
+use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
 use crate::cli::commands::setup::{
     completions, config, credential, deinit, doctor, hook, hooks, init, lfs, tools,
 };
-use crate::cli::commands::states::{
-    checkpoint, checkpoints, keep_log, ops, prune, restore, tag, undo,
-};
+use crate::cli::commands::states::{checkpoint, checkpoints, keep_log, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clone, clones, colony, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
 };
-use crate::cli::commands::workspace::{
-    cargo, catalog, git, groups, id, index, paths, query, validate,
-};
+use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 
 use super::{complete, dashboard, mcp};
 
@@ -147,7 +140,10 @@ impl Command {
         matches!(
             self,
             Command::Setup(SetupCommand::Version(_))
-                | Command::Workspace(WorkspaceCommand::Id(_))
+                | Command::State(StateCommand::Status(status::Args {
+                    part: Some(status::Part::Id(_)),
+                    ..
+                }))
                 | Command::Context(ContextCommand::Pages(_))
         )
     }
@@ -164,7 +160,6 @@ impl Command {
 #[command(defer = true)]
 pub(super) enum StateCommand {
     Checkpoint(checkpoint::Args),
-    Tag(tag::Args),
     Checkpoints(checkpoints::Args),
     Restore(restore::Args),
     Undo(undo::UndoArgs),
@@ -188,7 +183,6 @@ pub(super) enum DesignCommand {
     Try(land::TryArgs),
     CherryPick(cherry_pick::Args),
     Revert(revert::Args),
-    Topology(topology::Args),
     Decide(decide::Args),
     Decisions(decisions::Args),
 }
@@ -198,9 +192,7 @@ pub(super) enum DesignCommand {
 #[command(defer = true)]
 pub(super) enum AgentCommand {
     Agents(agents::Args),
-    Clone(clone::Args),
     Clones(clones::Args),
-    Colony(colony::Args),
     Fleet(fleet::Args),
     Events(events::Args),
     Sync(sync::Args),
@@ -212,31 +204,19 @@ pub(super) enum AgentCommand {
 pub(super) enum ContextCommand {
     Map(map::Args),
     Pages(pages::Args),
-    Scopes(scopes::Args),
     Search(search::Args),
     Context(context::Args),
-    Projects(projects::Args),
-    Plans(projects::PlansArgs),
     Session(session::Args),
-    Memory(memory::Args),
     Blackboard(blackboard::Args),
-    Ingest(ingest::Args),
     Knowledge(knowledge::Args),
-    Promote(promote::PromoteArgs),
-    Demote(promote::DemoteArgs),
     Watch(watch::Args),
-    Watches(watch::ListArgs),
 }
 
 /// The commands about which repository is which, and about several at once.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum WorkspaceCommand {
-    Id(id::Args),
-    Paths(paths::Args),
-    Groups(groups::Args),
     Catalog(catalog::Args),
-    Query(query::Args),
     Index(index::Args),
     Git(git::Args),
     Cargo(cargo::Args),
@@ -256,7 +236,6 @@ pub(super) enum SetupCommand {
     Version(version::Args),
     Help(help::Args),
     Tour(tour::Args),
-    Schema(schema::Args),
     Completions(completions::Args),
     Tools(tools::Args),
     Call(call::Args),

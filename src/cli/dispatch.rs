@@ -2,24 +2,17 @@
 
 use crate::cli::commands::branches::{
     cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, merge_driver, revert,
-    topology,
 };
-use crate::cli::commands::program::{call, help, schema, version};
-use crate::cli::commands::reading::{
-    context, ingest, knowledge, map, memory, pages, projects, promote, scopes, search, watch,
-};
+use crate::cli::commands::program::{call, help, version};
+use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
 use crate::cli::commands::setup::{
     completions, config, credential, deinit, doctor, hook, hooks, init, lfs, tools,
 };
-use crate::cli::commands::states::{
-    checkpoint, checkpoints, keep_log, ops, prune, restore, tag, undo,
-};
+use crate::cli::commands::states::{checkpoint, checkpoints, keep_log, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clone, clones, colony, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
 };
-use crate::cli::commands::workspace::{
-    cargo, catalog, git, groups, id, index, paths, query, validate,
-};
+use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 use crate::ui::answer::Outcome;
 
 use super::args::{
@@ -44,7 +37,6 @@ impl Face<'_> {
     fn dispatch_state(&mut self, command: StateCommand) -> Result<Outcome, Stop> {
         match command {
             StateCommand::Checkpoint(args) => checkpoint::run(self, args),
-            StateCommand::Tag(args) => tag::run(self, args),
             StateCommand::Checkpoints(args) => checkpoints::run(self, &args),
             StateCommand::Restore(args) => restore::run(self, args),
             StateCommand::Undo(args) => undo::undo(self, &args),
@@ -67,7 +59,6 @@ impl Face<'_> {
             DesignCommand::Try(args) => land::run_try(self, args),
             DesignCommand::CherryPick(args) => cherry_pick::run(self, args),
             DesignCommand::Revert(args) => revert::run(self, args),
-            DesignCommand::Topology(_) => topology::run(self),
             DesignCommand::Decide(args) => decide::run(self, args),
             DesignCommand::Decisions(args) => decisions::run(self, args),
         }
@@ -76,9 +67,7 @@ impl Face<'_> {
     fn dispatch_agents(&mut self, command: AgentCommand) -> Result<Outcome, Stop> {
         match command {
             AgentCommand::Agents(args) => agents::run(self, args),
-            AgentCommand::Clone(args) => clone::run(self, args),
             AgentCommand::Clones(args) => clones::run(self, args),
-            AgentCommand::Colony(args) => colony::run(self, args),
             AgentCommand::Fleet(args) => fleet::run(self, &args),
             AgentCommand::Events(args) => events::run(self, args),
             AgentCommand::Sync(args) => sync::run(self, args),
@@ -87,11 +76,7 @@ impl Face<'_> {
 
     fn dispatch_workspace(&mut self, command: WorkspaceCommand) -> Result<Outcome, Stop> {
         match command {
-            WorkspaceCommand::Id(_) => id::run(self),
-            WorkspaceCommand::Paths(_) => paths::run(self),
-            WorkspaceCommand::Groups(args) => groups::run(self, &args),
             WorkspaceCommand::Catalog(args) => catalog::run(self, args),
-            WorkspaceCommand::Query(args) => query::run(self, args),
             WorkspaceCommand::Index(args) => index::run(self, &args),
             WorkspaceCommand::Git(args) => git::run(self, args),
             WorkspaceCommand::Cargo(args) => cargo::run(self, args),
@@ -110,7 +95,6 @@ impl Face<'_> {
             SetupCommand::Version(args) => version::run(self, &args),
             SetupCommand::Help(args) => help::run(self, &args),
             SetupCommand::Tour(_) => tour::run(self),
-            SetupCommand::Schema(args) => schema::run(self, &args),
             SetupCommand::Completions(args) => completions::run(self, &args),
             SetupCommand::Tools(args) => tools::run(self, args),
             SetupCommand::Call(args) => call::describe(self, &args),
@@ -133,20 +117,12 @@ impl Face<'_> {
         match command {
             ContextCommand::Map(args) => map::run(self, args),
             ContextCommand::Pages(args) => pages::run(self, args),
-            ContextCommand::Scopes(args) => scopes::run(self, &args),
             ContextCommand::Search(args) => search::run(self, args),
             ContextCommand::Context(args) => context::run(self, args),
-            ContextCommand::Projects(args) => projects::run(self, args),
             ContextCommand::Session(args) => session::run(self, args),
-            ContextCommand::Plans(_) => projects::run_plans(self),
-            ContextCommand::Memory(args) => memory::run(self, args),
             ContextCommand::Blackboard(args) => blackboard::run(self, args),
-            ContextCommand::Ingest(args) => ingest::run(self, args),
             ContextCommand::Knowledge(args) => knowledge::run(self, args),
-            ContextCommand::Promote(args) => promote::promote(self, &args),
-            ContextCommand::Demote(args) => promote::demote(self, &args),
             ContextCommand::Watch(args) => watch::run(self, &args),
-            ContextCommand::Watches(args) => watch::run_list(self, &args),
         }
     }
 }

@@ -12,8 +12,8 @@ pub struct Examples {
 
 /// Returns the examples of every visible command, in the order of help.
 pub fn all() -> impl Iterator<Item = Examples> {
-    commands::all()
-        .iter()
+    commands::with_those_below()
+        .filter(|declaration| !declaration.examples.is_empty())
         .map(|declaration| Examples { command: declaration.command, lines: &declaration.examples })
 }
 

@@ -63,11 +63,19 @@ pub(super) fn of_line(args: &[OsString]) -> Grammar {
 pub(super) fn whole() -> Grammar {
     let cli = built();
     let screen = help::first_screen(&cli);
-    let cli = cli.mut_subcommands(|command| match examples::as_help(command.get_name()) {
-        Some(examples) => command.after_help(examples),
-        None => command,
-    });
-    cli.override_help(screen)
+    with_examples(cli, "").override_help(screen)
+}
+
+/// Adds the examples of the commands below a command, whose name begins with `above`.
+fn with_examples(command: Grammar, above: &str) -> Grammar {
+    command.mut_subcommands(|command| {
+        let name = format!("{above}{}", command.get_name());
+        let command = with_examples(command, &format!("{name} "));
+        match examples::as_help(&name) {
+            Some(examples) => command.after_help(examples),
+            None => command,
+        }
+    })
 }
 
 /// Returns the grammar with all that clap adds to it: what it takes can be asked.

@@ -1,11 +1,58 @@
-//! What hands type from git, before the grammar reads it: global options between a command and its action, and
-//! `list` or `ls` after a noun that lists by itself. A question of 'context' may begin with the name of an action.
+//! What hands type, before the grammar reads it: as in git, global options between a command and its action, and
+//! `list` or `ls` after a noun that lists by itself; and the names that commands had before they were put below another
+//! one. A question of 'context' may begin with the name of an action.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::Command;
 
 use super::{commands, grammar};
+
+/// Commands of an earlier version, and the same of this one.
+const EARLIER: [(&str, &str); 19] = [
+    ("clone", "clones new"),
+    ("colony", "clones colony"),
+    ("demote", "knowledge demote"),
+    ("groups", "status groups"),
+    ("id", "status id"),
+    ("ingest", "knowledge ingest"),
+    ("memory", "session memory"),
+    ("paths", "status paths"),
+    ("plans", "context plans"),
+    ("projects", "context projects"),
+    ("promote", "knowledge promote"),
+    ("query", "catalog query"),
+    ("schema", "help schema"),
+    ("scopes", "map scopes"),
+    ("tag", "checkpoints tag"),
+    ("topology", "status branches"),
+    ("watches ls", "watch list"),
+    ("watches stop", "watch stop"),
+    ("watches", "watch list"),
+];
+
+/// Returns the words that name a command in this version: those of an earlier one are replaced.
+pub(super) fn of_this_version(words: &[OsString]) -> Vec<OsString> {
+    let is_it = |(earlier, _): &&(&str, &str)| {
+        let earlier = earlier.split(' ').map(OsStr::new);
+        words.iter().map(OsString::as_os_str).take(earlier.clone().count()).eq(earlier)
+    };
+    let Some((earlier, now)) = EARLIER.iter().find(is_it) else {
+        return words.to_vec();
+    };
+    let rest = words.iter().skip(earlier.split(' ').count()).cloned();
+    now.split(' ').map(OsString::from).chain(rest).collect()
+}
+
+/// Does the same after the global options.
+pub fn with_command_of_this_version(typed: &[OsString]) -> Vec<OsString> {
+    let mut at = 0;
+    while let Some(option) = typed.get(at).and_then(|word| GlobalOption::read(word.to_str()?)) {
+        at += if option.takes_next { 2 } else { 1 };
+    }
+    let (options, words) = typed.split_at_checked(at).unwrap_or((typed, &[]));
+    [options.to_vec(), of_this_version(words)].concat()
+}
 
 /// Returns the command line as the grammar reads it. Only the words before the first other word are changed,
 /// so that no value and no path is mistaken for an option.
@@ -13,6 +60,7 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
     let Some((program, typed)) = args.split_first() else {
         return Vec::new();
     };
+    let typed = with_command_of_this_version(typed);
     let mut front = vec![program.clone()];
     let mut path = Vec::new();
     let mut command: Option<Command> = None;
@@ -71,11 +119,15 @@ fn lists(path: &[OsString]) -> bool {
 }
 
 /// Returns the question of 'context' as an option, and the number of its words, if it has several: only a lone word may
-/// be an action.
+/// be an action, and 'projects' before one of its own.
 fn question_of(path: &[OsString], rest: &[OsString]) -> Option<(OsString, usize)> {
     let is_word = |word: &&OsString| !word.as_encoded_bytes().starts_with(b"-");
     let words: Vec<&OsString> = rest.iter().take_while(is_word).collect();
-    let is_question = path.iter().eq(["context"]) && words.len() > 1;
+    let is_of_projects = matches!(
+        words.iter().map(|word| word.as_encoded_bytes()).collect::<Vec<_>>().as_slice(),
+        [b"projects", b"add" | b"remove", ..]
+    );
+    let is_question = path.iter().eq(["context"]) && words.len() > 1 && !is_of_projects;
     is_question.then(|| {
         let mut question = OsString::from("--question=");
         for (at, word) in words.iter().enumerate() {

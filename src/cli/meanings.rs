@@ -44,7 +44,7 @@ const MEANINGS: &[Meaning] = &[
     row("amend", "git commit --amend", "a command of git"),
     row("commit --amend", "git commit --amend", "a command of git; undo --force reverts it"),
     row("commit --no-verify", "git commit --no-verify", "here the hooks always run"),
-    row("describe", "git colony tag -m LABEL HEAD", "gives a commit a label"),
+    row("describe", "git colony checkpoints tag -m LABEL HEAD", "gives a commit a label"),
     row("tag -d", "git colony checkpoints delete ID", "undo restores it"),
     row("tag --delete", "git colony checkpoints delete ID", "undo restores it"),
     row("tag -l", "git colony checkpoints", "lists the checkpoints"),
@@ -166,7 +166,7 @@ const MEANINGS: &[Meaning] = &[
     row("conflicts", "git colony forks --conflicts", "shows which forks clash"),
     row(
         "graph",
-        "git colony topology",
+        "git colony status branches",
         "lists the branches, and where each left the default branch",
     ),
     row("tree", "git colony map tree", "lists files and directories"),

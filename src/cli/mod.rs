@@ -14,7 +14,7 @@ mod dispatch;
 pub mod examples;
 mod face;
 mod grammar;
-mod habits;
+pub mod habits;
 mod look;
 mod mcp;
 mod meanings;

@@ -157,7 +157,7 @@ impl Face<'_> {
             Err(none) if none.code() == Code::ColonyNotFound => {
                 let agent = shell_word(agent);
                 return Err(error.hint(format!(
-                    "git colony colony set URL   # then --agent {agent} finds its clone"
+                    "git colony clones colony set URL   # then --agent {agent} finds its clone"
                 )));
             }
             place => place?,

@@ -130,7 +130,7 @@ impl KnownProjects {
         let found = self.projects.iter().find(|it| it.item.name == name);
         found.ok_or_else(|| {
             let message = format!("no project is named '{}'", name.escape_debug());
-            Error::new(Code::ProjectNotFound, message).hint("git colony projects")
+            Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
         })
     }
 
@@ -139,7 +139,7 @@ impl KnownProjects {
         let name = name.unwrap_or(DEFAULT);
         let found = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
             let message = format!("no plan is named '{}'", name.escape_debug());
-            Error::new(Code::PlanNotFound, message).hint("git colony plans")
+            Error::new(Code::PlanNotFound, message).hint("git colony context plans")
         });
         Ok(&found?.item)
     }
@@ -150,7 +150,7 @@ impl KnownProjects {
         for name in &plan.projects {
             let project = self.project(name).map_err(|error| {
                 let message = format!("{}, which the plan '{}' has", error.message(), plan.name);
-                Error::new(Code::ProjectNotFound, message).hint("git colony projects")
+                Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
             })?;
             if found.iter().all(|it| it.item.name != project.item.name) {
                 found.push(project);

@@ -213,7 +213,7 @@ fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Projec
                     project.name, other.id, other.location
                 );
                 return Err(Error::new(Code::ProjectsInvalid, message).hint(format!(
-                    "git colony projects remove {} --resource {}   # then add it again",
+                    "git colony context projects remove {} --resource {}   # then add it again",
                     project.name, other.id
                 )));
             }
@@ -230,7 +230,7 @@ fn find(tables: &ProjectTables, project: &str, resource: Option<&str>) -> Result
     if found.is_none() || resource.is_some() && resources.is_empty() {
         let what = resource.map_or(String::new(), |it| format!(" with a resource '{it}'"));
         let message = format!("'{PATH}' of HEAD has no project '{project}'{what}");
-        return Err(Error::new(Code::ProjectNotFound, message).hint("git colony projects"));
+        return Err(Error::new(Code::ProjectNotFound, message).hint("git colony context projects"));
     }
     Ok(resources)
 }

@@ -115,7 +115,7 @@ impl<'a> ProjectReader<'a> {
                 let kind = resource.kind.name();
                 let [project, id] = [project, &resource.id].map(shell_word);
                 let below = shell_word(&below.to_string_lossy());
-                format!("git colony projects add {project} {below} --type {kind} --id {id}")
+                format!("git colony context projects add {project} {below} --type {kind} --id {id}")
             },
         );
         Err(Error::new(Code::ProjectsInvalid, message)
@@ -375,7 +375,7 @@ fn below_root(resource: &Resource) -> Result<RepoPath> {
     );
     Err(Error::new(Code::ProjectsInvalid, message)
         .detail("location", &resource.location)
-        .hint("git colony projects add --help"))
+        .hint("git colony context projects add --help"))
 }
 
 fn find<'d>(documents: &'d [Document], path: &RepoPath) -> Option<&'d Document> {

@@ -208,7 +208,7 @@ fn not_a_repository(world: &World) -> Error {
             world.cwd.display()
         ),
     )
-    .hint("git init   # or: git colony -C DIR, git colony clone URL --agent NAME")
+    .hint("git init   # or: git colony -C DIR, git colony clones new URL --agent NAME")
 }
 
 /// Returns `true` if refs are stored in a format that only git reads.

@@ -88,7 +88,7 @@ pub fn list(session: &Session) -> Result<KnowledgeReport> {
         UnreadableRecord {
             name: record.key(),
             reason: format!(
-                "the chunks of '{}' cannot be read; 'git colony ingest' reads it again",
+                "the chunks of '{}' cannot be read; 'git colony knowledge ingest' reads it again",
                 record.source_uri
             ),
         }

@@ -48,7 +48,7 @@ pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
     let copied = old_ids(place, from)?;
     if moved.is_empty() && copied.is_empty() {
         let message = format!("there are no sessions of the id '{from}' here");
-        return Err(Error::new(Code::SessionNotFound, message).hint("git colony paths"));
+        return Err(Error::new(Code::SessionNotFound, message).hint("git colony status paths"));
     }
     let taken = place.logs.ids()?;
     let mut report = AdoptReport {
@@ -141,7 +141,7 @@ fn require_other_id(place: &SessionPlace<'_>, from: &str) -> Result<()> {
     let message = format!("'{}' {problem}", from.escape_debug());
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
-        .hint("git colony paths   # lists earlier ids as orphans"))
+        .hint("git colony status paths   # lists earlier ids as orphans"))
 }
 
 fn is_id(text: &str) -> bool {

@@ -171,11 +171,11 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
             Code::TooManyWatches,
             format!("too many watches: {} of {most} ('colony.watch.max')", known.len()),
         )
-        .hint("git colony watches stop ID")),
+        .hint("git colony watch stop ID")),
         Added::IdExists => {
             Err(Error::new(Code::Usage, format!("there is a watch with the id '{}'", watch.id))
                 .unchanged()
-                .hint("git colony watches"))
+                .hint("git colony watch list"))
         }
     }
 }
@@ -222,7 +222,7 @@ fn meant<'a>(known: &'a [Watch], word: &str) -> Result<Option<&'a str>> {
     match (found.next(), found.next()) {
         (Some(_), Some(_)) => {
             let message = format!("'{word}' begins the id of more than one watch");
-            Err(Error::new(Code::NameAmbiguous, message).unchanged().hint("git colony watches"))
+            Err(Error::new(Code::NameAmbiguous, message).unchanged().hint("git colony watch list"))
         }
         (one, _) => Ok(one),
     }

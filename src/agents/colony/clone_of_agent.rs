@@ -38,7 +38,7 @@ pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
             format!("agent '{agent}' has no clone yet, and a dry run makes none"),
         )
         .unchanged()
-        .hint(format!("git colony clone --agent {agent}"))
+        .hint(format!("git colony clones new --agent {agent}"))
     })
 }
 

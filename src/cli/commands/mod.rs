@@ -11,30 +11,25 @@ pub mod workspace;
 use std::sync::LazyLock;
 
 use crate::cli::commands::branches::{
-    cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, revert, topology,
+    cherry_pick, commit, decide, decisions, diff, fork, forks, log, merge, revert,
 };
-use crate::cli::commands::program::{call, help, schema, version};
-use crate::cli::commands::reading::{
-    context, ingest, knowledge, map, memory, pages, projects, promote, scopes, search, watch,
-};
+use crate::cli::commands::program::{call, help, version};
+use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
 use crate::cli::commands::setup::{completions, config, deinit, doctor, hooks, init, lfs, tools};
-use crate::cli::commands::states::{checkpoint, checkpoints, ops, prune, restore, tag, undo};
+use crate::cli::commands::states::{checkpoint, checkpoints, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clone, clones, colony, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
 };
-use crate::cli::commands::workspace::{
-    cargo, catalog, git, groups, id, index, paths, query, validate,
-};
+use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 
 use super::declaration::Declaration;
 use super::{dashboard, mcp};
 
 /// Every visible command.
-const COMMANDS: [fn() -> Declaration; 69] = [
+const COMMANDS: [fn() -> Declaration; 52] = [
     init::declaration,
     checkpoint::declaration,
     checkpoints::declaration,
-    tag::declaration,
     commit::declaration,
     decide::declaration,
     restore::declaration,
@@ -42,9 +37,7 @@ const COMMANDS: [fn() -> Declaration; 69] = [
     undo::redo_declaration,
     fleet::declaration,
     agents::declaration,
-    clone::declaration,
     clones::declaration,
-    colony::declaration,
     fork::declaration,
     forks::declaration,
     merge::declaration,
@@ -61,30 +54,17 @@ const COMMANDS: [fn() -> Declaration; 69] = [
     log::declaration,
     diff::declaration,
     decisions::declaration,
-    topology::declaration,
     tour::declaration,
     hooks::declaration,
     lfs::declaration,
     map::declaration,
     pages::declaration,
-    scopes::declaration,
     search::declaration,
     context::declaration,
-    projects::declaration,
-    projects::plans_declaration,
-    memory::declaration,
-    ingest::declaration,
     knowledge::declaration,
-    promote::declaration,
-    promote::demote_declaration,
     watch::declaration,
-    watch::watches_declaration,
     tools::declaration,
-    id::declaration,
-    paths::declaration,
-    groups::declaration,
     catalog::declaration,
-    query::declaration,
     index::declaration,
     git::declaration,
     cargo::declaration,
@@ -95,7 +75,6 @@ const COMMANDS: [fn() -> Declaration; 69] = [
     call::declaration,
     mcp::declaration,
     dashboard::declaration,
-    schema::declaration,
     version::declaration,
     help::declaration,
     completions::declaration,

@@ -110,7 +110,7 @@ pub(super) fn save(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
         let message = format!("there is no colony '{id}'");
         return Err(Error::new(Code::ColonyNotFound, message)
             .unchanged()
-            .hint("git colony colony"));
+            .hint("git colony clones colony"));
     }
     record(dashboard, route, asked)
 }
@@ -151,5 +151,5 @@ pub(super) fn require_reach(dashboard: &Dashboard, url: &str) -> Result<()> {
     let message = "the page takes URLs of https and ssh, and those that a colony has";
     Err(Error::new(Code::UrlRefused, message)
         .unchanged()
-        .hint("git colony colony set NAME URL   # records any URL for the page"))
+        .hint("git colony clones colony set NAME URL   # records any URL for the page"))
 }

@@ -185,6 +185,6 @@ fn reading_clone(place: &Place) -> Result<PathBuf, Error> {
     let path = made.object.get("path").and_then(Value::as_str);
     path.map(PathBuf::from).ok_or_else(|| {
         let message = format!("cannot make the shared clone for reading: {}", made.message());
-        Error::new(Code::CloneNotFound, message).hint("git colony clone --read-only")
+        Error::new(Code::CloneNotFound, message).hint("git colony clones new --read-only")
     })
 }

@@ -159,13 +159,14 @@ fn page(command: &clap::Command) -> String {
     roff.name(&name, &about(command));
     roff.section("SYNOPSIS");
     let spoken = format!("git colony {}", command.get_name());
-    let actions: Vec<_> =
-        command.get_subcommands().filter(|action| !action.is_hide_set()).collect();
+    let actions = actions_below(command, "");
     if !command.is_subcommand_required_set() {
         synopsis(&mut roff, &spoken, command);
     }
-    for action in &actions {
-        synopsis(&mut roff, &format!("{spoken} {}", action.get_name()), action);
+    for (name, action) in &actions {
+        if !action.is_subcommand_required_set() {
+            synopsis(&mut roff, &format!("{spoken} {name}"), action);
+        }
     }
     roff.section("DESCRIPTION");
     describe(&mut roff, command);
@@ -176,15 +177,19 @@ fn page(command: &clap::Command) -> String {
     if !actions.is_empty() {
         roff.section("ACTIONS");
     }
-    for action in actions {
-        roff.subsection(action.get_name());
+    for (name, action) in &actions {
+        roff.subsection(name);
         describe(&mut roff, action);
         options(&mut roff, action, |arg| is_own(arg) && !arg.is_global_set());
     }
     roff.section("GLOBAL OPTIONS");
     options(&mut roff, command, |arg| !is_own(arg) && !arg.is_hide_set());
-    if let Some(examples) = examples::find(command.get_name()) {
-        table(&mut roff, "EXAMPLES", examples.lines);
+    let names = actions.iter().map(|(name, _)| format!("{} {name}", command.get_name()));
+    let shown = std::iter::once(command.get_name().to_owned()).chain(names);
+    let examples: Vec<_> = shown.filter_map(|name| examples::find(&name)).collect();
+    let lines: Vec<_> = examples.iter().flat_map(|examples| examples.lines).copied().collect();
+    if !lines.is_empty() {
+        table(&mut roff, "EXAMPLES", &lines);
     }
     table(&mut roff, "EXIT STATUS", EXIT_STATUS);
     roff.section("ENVIRONMENT AND FILES");
@@ -192,6 +197,17 @@ fn page(command: &clap::Command) -> String {
     roff.section("SEE ALSO");
     roff.references(&["git-colony"]);
     roff.into_text()
+}
+
+/// Lists the commands below one, each followed by those below it, with their names as in `scopes unmap`.
+fn actions_below<'a>(command: &'a clap::Command, above: &str) -> Vec<(String, &'a clap::Command)> {
+    let shown = command.get_subcommands().filter(|action| !action.is_hide_set());
+    let each = shown.flat_map(|action| {
+        let name = format!("{above}{}", action.get_name());
+        let below = actions_below(action, &format!("{name} "));
+        std::iter::once((name, action)).chain(below)
+    });
+    each.collect()
 }
 
 /// Options of the command itself, not those that every command takes.

@@ -68,7 +68,7 @@ fn directory(place: &Place, typed: &str, wanted: Wanted) -> Result<String> {
 fn out_of_reach(typed: &str, wanted: Wanted) -> Error {
     let (end, hint) = match wanted {
         Wanted::Files => {
-            ("", "ask the user to run it: git colony ingest --from DIR --to DIRECTORY")
+            ("", "ask the user to run it: git colony knowledge ingest --from DIR --to DIRECTORY")
         }
         Wanted::Repository => (
             ", and not below the user's 'colony.catalog.roots'",

@@ -88,7 +88,7 @@ pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colo
         Code::ColonyNotFound,
         format!("no repository is recorded for the colony '{wanted}'"),
     )
-    .hint(format!("git colony colony set {} URL", typed_word(wanted))))
+    .hint(format!("git colony clones colony set {} URL", typed_word(wanted))))
 }
 
 /// Returns the refusal to choose one of several colonies.
@@ -98,10 +98,9 @@ fn several(all: &[Colony]) -> Error {
     let more = all.len().saturating_sub(MAX_NAMED);
     let listed: Vec<String> = quoted.chain((more > 0).then(|| format!("{more} more"))).collect();
     let message = format!("{} colonies, and none is '{DEFAULT}': {}", all.len(), listed.join(", "));
-    Error::new(Code::NameAmbiguous, message)
-        .unchanged()
-        .detail("colonies", names)
-        .hint("git colony clone URL --agent NAME   # 'git colony colony' lists the URLs")
+    Error::new(Code::NameAmbiguous, message).unchanged().detail("colonies", names).hint(
+        "git colony clones new URL --agent NAME   # 'git colony clones colony' lists the URLs",
+    )
 }
 
 /// Records the repository of a colony.

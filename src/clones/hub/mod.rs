@@ -130,7 +130,7 @@ impl Hub {
         }
         Err(Error::new(Code::RevisionNotFound, "the remote has no branch to start on")
             .unchanged()
-            .hint("git colony clone URL --branch BRANCH"))
+            .hint("git colony clones new URL --branch BRANCH"))
     }
 
     /// Returns the commit of a ref of the hub.

@@ -47,7 +47,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     }
     let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
     Err(if is_revision {
-        let hint = format!("git colony tag -m 'as of {name}' {name}   # makes one");
+        let hint = format!("git colony checkpoints tag -m 'as of {name}' {name}   # makes one");
         not_found(name).hint(hint)
     } else {
         match nearest(name, all.iter().map(|one| one.label.as_str())) {

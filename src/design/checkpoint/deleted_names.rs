@@ -60,7 +60,7 @@ impl Deleted<'_> {
         match self.message.mode {
             Mode::Branch => {
                 let label = shell_word(&self.message.label);
-                format!("git colony tag -m {label} {commit}   # names its commit again")
+                format!("git colony checkpoints tag -m {label} {commit}   # names its commit again")
             }
             Mode::OffBranch | Mode::Auto => {
                 format!("git colony restore {commit} --mode files   # its files, by its commit")

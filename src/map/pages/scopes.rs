@@ -298,7 +298,7 @@ pub(crate) fn meant<'a>(
 pub(crate) fn not_one(word: &str, meant: &[String]) -> Error {
     if meant.is_empty() {
         let message = format!("no scope '{word}' is mapped");
-        return Error::new(Code::ScopeNotFound, message).hint("git colony scopes");
+        return Error::new(Code::ScopeNotFound, message).hint("git colony map scopes");
     }
     let named: Vec<String> = meant.iter().take(MAX_NAMED).cloned().collect();
     let more = match meant.len() - named.len() {
@@ -309,7 +309,7 @@ pub(crate) fn not_one(word: &str, meant: &[String]) -> Error {
         format!("'{word}' may be any of {} scopes: {}{more}", meant.len(), named.join(", "));
     Error::new(Code::NameAmbiguous, message)
         .detail("scopes", meant)
-        .hint("git colony scopes   # then use a full id")
+        .hint("git colony map scopes   # then use a full id")
 }
 
 fn context(session: &Session, shared: bool) -> SystemContext {

@@ -212,7 +212,7 @@ fn package_of(files: RootFiles<'_>, layout: &Layout, typed: &str) -> Result<Stri
     let near =
         nearest(typed, names).map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
     let message = format!("this checkout has no package '{typed}'{near}");
-    Err(Error::new(Code::InvalidValue, message).hint("git colony id   # lists the members"))
+    Err(Error::new(Code::InvalidValue, message).hint("git colony status id   # lists the members"))
 }
 
 /// Reads the name of the package in a directory.

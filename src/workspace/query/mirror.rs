@@ -75,7 +75,7 @@ fn command_that_fetches(repository: &CatalogRepository) -> String {
         |(capability, _): &&(Capability, &str)| repository.access.capabilities.contains(capability);
     let query = queries.iter().find(allowed).map_or("log", |(_, query)| query);
     let name = shell_word(&repository.display_name);
-    format!("git colony query {query} --repo {name} --fetch")
+    format!("git colony catalog query {query} --repo {name} --fetch")
 }
 
 /// Fetches into a mirror; if the remote cannot be reached, its last known state counts.

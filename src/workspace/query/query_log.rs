@@ -192,7 +192,7 @@ pub fn log(
     git.limit_time(LOG_TIMEOUT).limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
     let output = git
         .run_checked("list its commits")
-        .map_err(|error| error.hint("git colony query log -n 10   # fewer commits"))?;
+        .map_err(|error| error.hint("git colony catalog query log -n 10   # fewer commits"))?;
     let printed = String::from_utf8_lossy(&output);
     let commits = printed.split('\0').filter_map(|line| {
         let mut parts = line.splitn(4, '\n').map(str::to_owned);

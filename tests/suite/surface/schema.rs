@@ -47,12 +47,14 @@ pub(crate) fn check(args: &[&str], answer: &Value) {
     let name = if answer["status"] == "error" && answer["code"].is_string() {
         Some("error".to_owned())
     } else {
-        let pairs = args.iter().enumerate().flat_map(|(number, word)| {
-            let next = args.get(number + 1);
-            let pair = next.map(|next| format!("{word} {next}"));
-            pair.into_iter().chain([(*word).to_owned()])
+        let typed: Vec<_> = args.iter().map(|word| (*word).into()).collect();
+        let typed = git_colony::testing::command_of_this_version(&typed);
+        let words: Vec<_> = typed.iter().map(|word| word.to_string_lossy()).collect();
+        let names = (0..words.len()).flat_map(|at| {
+            let words = words.get(at..).unwrap_or_default();
+            (1..=3.min(words.len())).rev().map(|count| words[..count].join(" "))
         });
-        let mut names = pairs.filter(|name| VALIDATORS.contains_key(name));
+        let mut names = names.filter(|name| VALIDATORS.contains_key(name));
         names.next()
     };
     let validator = name.as_ref().and_then(|name| VALIDATORS.get(name));

@@ -1,7 +1,7 @@
-//! `git colony topology`
+//! `git colony status branches`
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::desk::topology::{self, Branch, TopologyReport};
 use crate::model::time::Moment;
@@ -16,9 +16,9 @@ use crate::ui::text;
 pub(in crate::cli) struct Args {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("topology", Section::Inspect, Screen::All)
-        .example("git colony topology", "every branch, and where it left main")
-        .example("git colony topology --json", "for a program")
+    Declaration::of("status branches")
+        .example("git colony status branches", "every branch, and where it left main")
+        .example("git colony status branches --json", "for a program")
         .answers::<TopologyReport>()
         .action(action("get_branch_topology", Group::Design, Effect::Reads))
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::commands::program::schema;
 use crate::cli::complete::ValueKind;
 use crate::cli::declaration::{Declaration, Listing, Screen, Section};
 use crate::cli::reference::manual;
@@ -21,7 +22,10 @@ use crate::ui::text;
 /// 'git colony --help' and 'git help colony' open the manual, where it is installed: cargo installs the program
 /// alone, 'git colony help --install' adds the manual.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct Args {
+    #[command(subcommand)]
+    topic: Option<Topic>,
     /// List every command
     #[arg(short, long, conflicts_with = "command")]
     all: bool,
@@ -37,6 +41,12 @@ pub(in crate::cli) struct Args {
     /// The command, as in 'checkpoints show'
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
+enum Topic {
+    Schema(schema::Args),
 }
 
 /// A command as help lists it.
@@ -63,6 +73,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<CommandsReport>()
         .answers_with::<ManualReport>("help --install")
         .completes("COMMAND", ValueKind::Command)
+        .below([schema::declaration()])
 }
 
 /// Returns the visible commands by group.
@@ -160,6 +171,9 @@ impl Answer for ManualReport {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    if let Some(Topic::Schema(args)) = &args.topic {
+        return schema::run(face, args);
+    }
     if args.install {
         let world = face.world()?;
         let pages: Vec<_> = manual::pages()
@@ -197,10 +211,11 @@ mod tests {
         let cli = crate::cli::grammar::built();
         let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
         for name in visible.map(clap::Command::get_name) {
-            assert!(commands::find(name).is_some(), "'{name}' is not in the list of commands");
+            let listing = commands::find(name).and_then(|declaration| declaration.listing);
+            assert!(listing.is_some(), "'{name}' is not in the list of commands");
         }
-        let listing = |declaration: &Declaration| declaration.listing.unwrap();
-        let listings: Vec<Listing> = commands::all().iter().map(listing).collect();
+        let listings: Vec<Listing> =
+            commands::all().iter().filter_map(|declaration| declaration.listing).collect();
         assert!(listings.is_sorted_by_key(|listing| listing.section), "sections are mixed");
         let first = listings.iter().filter(|listing| listing.screen == Screen::First).count();
         assert!(first <= 13, "a screen of 24 lines has room for thirteen, and the prompt");

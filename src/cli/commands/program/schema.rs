@@ -1,7 +1,9 @@
-//! `git colony schema`
+//! `git colony help schema`
 //!
 //! Every command answers with one report; its JSON Schema is derived from the very struct that is
 //! written, so it cannot promise anything else. Each command declares which struct that is.
+
+use std::ffi::OsString;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -9,8 +11,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::complete::ValueKind;
-use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Stop, commands};
+use crate::cli::declaration::Declaration;
+use crate::cli::{Face, Stop, commands, habits};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
@@ -48,15 +50,15 @@ fn reports() -> Vec<Report> {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("schema", Section::Inspect, Screen::All)
-        .example("git colony schema", "the reports that have a schema")
-        .example("git colony schema checkpoints show", "the JSON Schema of one")
+    Declaration::of("help schema")
+        .example("git colony help schema", "the reports that have a schema")
+        .example("git colony help schema checkpoints show", "the JSON Schema of one")
         .answers::<SchemaReport>()
         .completes("REPORT", ValueKind::Report)
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let wanted = args.report.join(" ");
+    let wanted = name_of_this_version(&args.report);
     let (names, found) = if wanted.is_empty() {
         (reports().iter().map(|report| report.name).collect(), None)
     } else {
@@ -79,9 +81,16 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
     face.answer(&report)
 }
 
+fn name_of_this_version(words: &[String]) -> String {
+    let typed: Vec<OsString> =
+        words.iter().flat_map(|word| word.split(' ')).map(OsString::from).collect();
+    let words = habits::of_this_version(&typed);
+    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
 fn unknown(wanted: &str) -> Error {
     Error::new(Code::InvalidValue, format!("no report is named '{wanted}'"))
-        .hint("git colony schema")
+        .hint("git colony help schema")
 }
 
 /// Lists the words that may come after the first words of a report's name; flags are left out.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::desk::formats;
 use crate::model::time::Moment;
@@ -14,6 +14,7 @@ use crate::ui::answer::{Answer, Outcome};
 
 /// Print the version and the formats it reads
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     /// `--version` in place of the command: one line for people, as other programs print it.
     #[arg(skip)]
@@ -21,7 +22,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("version", Section::Inspect, Screen::All)
+    Declaration::of("version")
         .example("git colony version", "the version and the formats")
         .example("git colony -V --json", "for a program")
         .answers::<VersionReport>()

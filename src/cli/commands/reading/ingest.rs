@@ -1,9 +1,9 @@
-//! `git colony ingest`
+//! `git colony knowledge ingest`
 
 use std::path::PathBuf;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop, typed_path};
 use crate::knowledge::acquire::{self, Acquisition};
 use crate::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
@@ -46,12 +46,15 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("ingest", Section::Inspect, Screen::All)
+    Declaration::of("knowledge ingest")
         .example(
-            "git colony ingest",
+            "git colony knowledge ingest",
             "put the documents that the map routes into the knowledge base",
         )
-        .example("git colony ingest a.txt --profile manual", "a document, as a kind of its own")
+        .example(
+            "git colony knowledge ingest a.txt --profile manual",
+            "a document, as a kind of its own",
+        )
         .answers::<IngestReport>()
         .action(
             action("ingest", Group::Pages, Effect::Adds)
@@ -111,7 +114,7 @@ impl Answer for IngestReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let hint = "no row of 'knowledge_routing' in the committed map routes a document; 'git colony ingest PATH' names some";
+        let hint = "no row of 'knowledge_routing' in the committed map routes a document; 'git colony knowledge ingest PATH' names some";
         let is_empty = self.records.is_empty() && self.acquired.is_empty();
         is_empty.then(|| hint.to_owned()).into_iter().collect()
     }

@@ -12,7 +12,9 @@ use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-/// List the documents of the knowledge base, or delete them from it
+use super::{ingest, promote};
+
+/// Keep documents in a knowledge base, which all clones share; list them
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     #[command(subcommand)]
@@ -22,6 +24,9 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 enum Action {
+    Ingest(ingest::Args),
+    Promote(promote::PromoteArgs),
+    Demote(promote::DemoteArgs),
     /// Delete documents from the knowledge base; their files stay, and 'git colony undo' restores them
     Clear(ClearArgs),
 }
@@ -64,6 +69,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             action("list_knowledge", Group::Pages, Effect::Reads)
                 .told("List the documents of the knowledge base"),
         )
+        .below([ingest::declaration(), promote::declaration(), promote::demote_declaration()])
         .below([Declaration::of("knowledge clear").answers::<ClearReport>().action(
             action("clear_knowledge", Group::Pages, Effect::Adds)
                 .told("Delete documents from the knowledge base, by path, prefix or row of the map")
@@ -79,11 +85,20 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let Some(Action::Clear(args)) = args.action else {
-        let session = face.session(Run::ForReal)?;
-        let report = listing::list(&session)?;
-        return face.answer(&report);
-    };
+    match args.action {
+        None => {
+            let session = face.session(Run::ForReal)?;
+            let report = listing::list(&session)?;
+            face.answer(&report)
+        }
+        Some(Action::Ingest(args)) => ingest::run(face, args),
+        Some(Action::Promote(args)) => promote::promote(face, &args),
+        Some(Action::Demote(args)) => promote::demote(face, &args),
+        Some(Action::Clear(args)) => run_clear(face, args),
+    }
+}
+
+fn run_clear(face: &mut Face<'_>, args: ClearArgs) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let ChoiceArgs { sources, prefix, row, unused } = args.choice;
     let choice = match (prefix, row) {

@@ -1,9 +1,9 @@
-//! `git colony memory`
+//! `git colony session memory`
 
 use chrono::NaiveDate;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::text_argument::TextArgument;
 use crate::cli::{Face, Run, Stop};
 use crate::desk::completion::Names;
@@ -67,23 +67,23 @@ struct ShowArgs {
 struct PathArgs {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("memory", Section::Inspect, Screen::All)
+    Declaration::of("session memory")
         .example(
-            "git colony memory add 'the flaky test needs a clock of its own'",
+            "git colony session memory add 'the flaky test needs a clock of its own'",
             "a note of today",
         )
         .example(
-            "git colony memory add --long 'tests need git 2.42'",
+            "git colony session memory add --long 'tests need git 2.42'",
             "a note that does not expire",
         )
-        .example("git colony memory show", "the last notes, for a prompt")
+        .example("git colony session memory show", "the last notes, for a prompt")
         .below([
-            Declaration::of("memory add").answers::<MemoryAddReport>().action(
+            Declaration::of("session memory add").answers::<MemoryAddReport>().action(
                 action("memory_add", Group::Pages, Effect::Adds)
                     .told("Note something in this checkout; commit what has to last")
                     .takes(&[same("text").plain().required(), same("long").told("Beyond 30 days")]),
             ),
-            Declaration::of("memory show")
+            Declaration::of("session memory show")
                 .answers::<MemoryReport>()
                 .completes("DATE", Names::Days)
                 .action(
@@ -91,7 +91,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                         .told("Read the notes")
                         .takes(&[same("date").told("Only of this day")]),
                 ),
-            Declaration::of("memory path").answers::<MemoryPathReport>(),
+            Declaration::of("session memory path").answers::<MemoryPathReport>(),
         ])
 }
 

@@ -1,9 +1,9 @@
-//! `git colony projects` and `git colony plans`
+//! `git colony context projects` and `git colony context plans`
 
 use std::path::Path;
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop, typed_path};
 use crate::context::known_projects::ProjectSource;
 use crate::context::project_changes::{self, ProjectChange, ProjectChangeReport};
@@ -83,10 +83,10 @@ struct RemoveArgs {
 pub(in crate::cli) struct PlansArgs {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("projects", Section::Inspect, Screen::All)
-        .example("git colony projects", "what projects there are, and their files")
+    Declaration::of("context projects")
+        .example("git colony context projects", "what projects there are, and their files")
         .example(
-            "git colony projects add app src --dry-run",
+            "git colony context projects add app src --dry-run",
             "the change that makes a directory a project",
         )
         .answers::<ProjectsReport>()
@@ -94,17 +94,17 @@ pub(in crate::cli) fn declaration() -> Declaration {
             "List the projects: names for directories, scopes or documents that tasks are about",
         ))
         .below([
-            Declaration::of("projects add").answers::<ProjectChangeReport>(),
-            Declaration::of("projects remove")
+            Declaration::of("context projects add").answers::<ProjectChangeReport>(),
+            Declaration::of("context projects remove")
                 .answers::<ProjectChangeReport>()
                 .completes("NAME", Names::Projects),
         ])
 }
 
 pub(in crate::cli) fn plans_declaration() -> Declaration {
-    Declaration::listed("plans", Section::Inspect, Screen::All)
-        .example("git colony plans", "projects, view and budget of each plan")
-        .example("git colony plans --json", "the same for a program")
+    Declaration::of("context plans")
+        .example("git colony context plans", "projects, view and budget of each plan")
+        .example("git colony context plans --json", "the same for a program")
         .answers::<PlansReport>()
         .action(
             action("list_plans", Group::Pages, Effect::Reads)
@@ -274,7 +274,7 @@ impl Answer for ProjectChangeReport {
         let mut lines: Vec<String> = self.missing.iter().map(missing).collect();
         if self.replaces_default {
             lines.push(
-                "warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony projects add default ."
+                "warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony context projects add default ."
                     .to_owned(),
             );
         }

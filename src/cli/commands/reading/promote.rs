@@ -1,9 +1,9 @@
-//! `git colony promote` and `git colony demote`
+//! `git colony knowledge promote` and `git colony knowledge demote`
 
 use std::path::PathBuf;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop, typed_path};
 use crate::knowledge::promotion::{self, PromotionReport, RoutedFile};
 use crate::model::Result;
@@ -42,13 +42,13 @@ pub(in crate::cli) struct DemoteArgs {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("promote", Section::Inspect, Screen::All)
+    Declaration::of("knowledge promote")
         .example(
-            "git colony promote --dry-run docs",
+            "git colony knowledge promote --dry-run docs",
             "the change of the map that makes the documents of a directory pages",
         )
         .example(
-            "git colony promote docs/undo.md",
+            "git colony knowledge promote docs/undo.md",
             "move a document from the knowledge base to a source",
         )
         .answers::<PromotionReport>()
@@ -63,12 +63,15 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn demote_declaration() -> Declaration {
-    Declaration::listed("demote", Section::Inspect, Screen::All)
+    Declaration::of("knowledge demote")
         .example(
-            "git colony demote --dry-run docs",
+            "git colony knowledge demote --dry-run docs",
             "the change of the map that gives them to the knowledge base",
         )
-        .example("git colony demote docs/undo.md", "move a document to the knowledge base")
+        .example(
+            "git colony knowledge demote docs/undo.md",
+            "move a document to the knowledge base",
+        )
         .answers::<PromotionReport>()
         .action(
             action("demote", Group::Pages, Effect::Adds)
@@ -135,7 +138,7 @@ impl Answer for PromotionReport {
             let next = if is_there(Destination::Vcm) {
                 "'git colony map' makes pages of them"
             } else {
-                "'git colony ingest' puts them into the knowledge base"
+                "'git colony knowledge ingest' puts them into the knowledge base"
             };
             lines.push(next.to_owned());
         }

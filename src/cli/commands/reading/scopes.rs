@@ -1,8 +1,8 @@
-//! `git colony scopes`
+//! `git colony map scopes`
 
 use crate::cli::actions::{Effect, Group, Takes, action, as_arg};
 use crate::cli::commands::states::checkpoints::age;
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::map::pages::scopes::{self, MappedReport, Mapping, ScopeReport, ScopesReport};
 use crate::map::pages::unmap::{self, ScopeCopy, UnmapReport, UnmapStatus};
@@ -55,24 +55,24 @@ enum Action {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("scopes", Section::Inspect, Screen::All)
+    Declaration::of("map scopes")
         .lists_by_itself()
-        .example("git colony scopes", "the mapped scopes")
-        .example("git colony scopes unmap default -n", "show what taking it back would do")
+        .example("git colony map scopes", "the mapped scopes")
+        .example("git colony map scopes unmap default -n", "show what taking it back would do")
         .answers::<ScopesReport>()
         .action(action("list_mapped_scopes", Group::Pages, Effect::Reads))
         .below([
-            Declaration::of("scopes unmap").answers::<UnmapReport>().action(
+            Declaration::of("map scopes unmap").answers::<UnmapReport>().action(
                 action("munmap_scope", Group::Pages, Effect::Adds)
                     .told("Unmap a scope; its files stay, and undo restores the mapping")
                     .takes(&[SCOPE_ID]),
             ),
-            Declaration::of("scopes mapped").answers::<MappedReport>().action(
+            Declaration::of("map scopes mapped").answers::<MappedReport>().action(
                 action("is_scope_mapped", Group::Pages, Effect::Reads)
                     .told("Check whether a scope is mapped")
                     .takes(&[as_arg("scope_id", "id").told("The full id")]),
             ),
-            Declaration::of("scopes show")
+            Declaration::of("map scopes show")
                 .answers::<ScopeReport>()
                 .action(action("get_scope_status", Group::Pages, Effect::Reads).takes(&[SCOPE_ID])),
         ])
@@ -99,7 +99,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
             let session = face.session(Run::from(*dry_run))?;
             let report = unmap::unmap(&session, id)?;
             if report.status == UnmapStatus::Unmapped && report.op.is_none() {
-                let command = format!("scopes unmap {}", report.scope_id);
+                let command = format!("map scopes unmap {}", report.scope_id);
                 last_act::note(&session, command, "git colony map".to_owned());
             }
             face.answer(&report)
@@ -213,7 +213,7 @@ impl Answer for UnmapReport {
 
     fn narration(&self) -> Vec<String> {
         let is_none = self.status == UnmapStatus::NotMapped;
-        let hint = is_none.then(|| "'git colony scopes' lists the mapped scopes".to_owned());
+        let hint = is_none.then(|| "'git colony map scopes' lists the mapped scopes".to_owned());
         hint.into_iter().collect()
     }
 }

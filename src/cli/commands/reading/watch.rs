@@ -1,4 +1,4 @@
-//! `git colony watch` and `git colony watches`
+//! `git colony watch`
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,10 +33,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 ///
 /// Watches the paths, else the files of SCOPE, else those of every row of the map that is not static. Files that
 /// git ignores are not watched. One process watches a working tree, for all of its watches: where one runs, this
-/// command only adds the watch. The watches last until 'watches stop'; without a process, 'watch' resumes them.
+/// command only adds the watch. The watches last until 'watch stop'; without a process, 'watch' resumes them.
 /// The process ends with the last watch.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Files and directories, whether they exist or not; the first word may also be a SCOPE of the map
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -69,16 +72,11 @@ pub(in crate::cli) struct Args {
     dry_run: bool,
 }
 
-/// List the watches of this working tree
-#[derive(Debug, clap::Args)]
-pub(in crate::cli) struct ListArgs {
-    #[command(subcommand)]
-    action: Option<Action>,
-}
-
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 enum Action {
+    /// List the watches of this working tree
+    List,
     /// Stop a watch; the exit code is 1 if there is none with this id
     Stop {
         /// The watch: its id, or the beginning of one that begins with 'watch_'
@@ -123,19 +121,25 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     as_arg("watch_id", "id").told("Default: a new one"),
                 ]),
         )
+        .below([list_declaration(), stop_declaration()])
 }
 
-pub(in crate::cli) fn watches_declaration() -> Declaration {
-    Declaration::listed("watches", Section::Inspect, Screen::All)
-        .example("git colony watches", "the watches of this working tree")
-        .example("git colony watches stop mine", "stop one")
+fn list_declaration() -> Declaration {
+    Declaration::of("watch list")
+        .example("git colony watch list", "the watches of this working tree")
         .answers::<WatchesReport>()
         .action(action("list_watches", Group::Pages, Effect::Reads))
-        .below([Declaration::of("watches stop").answers::<StoppedReport>().action(
+}
+
+fn stop_declaration() -> Declaration {
+    Declaration::of("watch stop")
+        .example("git colony watch stop mine", "stop one")
+        .answers::<StoppedReport>()
+        .action(
             action("unwatch_repo", Group::Pages, Effect::Adds)
                 .told("Stop a watch")
                 .takes(&[as_arg("watch_id", "id").plain()]),
-        )])
+        )
 }
 
 fn on_change() -> clap::builder::PossibleValuesParser {
@@ -152,12 +156,26 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    match &args.action {
+        None => watch(face, args),
+        Some(Action::List) => {
+            let session = face.session(Run::ForReal)?;
+            face.answer(&watch::list(&session)?)
+        }
+        Some(Action::Stop { id, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            face.answer(&watch::stop(&session, id)?)
+        }
+    }
+}
+
+fn watch(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let options = Options { remote: args.remote, auto_checkpoint: args.auto_checkpoint };
     let is_running = watch::is_running(&session);
     if is_running && (options.remote.is_some() || options.auto_checkpoint.is_some()) {
         let message = "a process watches this working tree already: '--remote' and '--auto-checkpoint' are for its start";
-        let hint = "git colony watches stop ID   # it ends with its last watch";
+        let hint = "git colony watch stop ID   # it ends with its last watch";
         return Err(Error::new(Code::Usage, message).unchanged().hint(hint).into());
     }
     let report =
@@ -289,19 +307,6 @@ pub(in crate::cli) fn resume(session: &Session) {
         && let Err(error) = start_detached(session, &Options::default())
     {
         (session.world.narrate)(&format!("warning: {}", error.message()));
-    }
-}
-
-pub(in crate::cli) fn run_list(face: &mut Face<'_>, args: &ListArgs) -> Result<Outcome, Stop> {
-    match &args.action {
-        None => {
-            let session = face.session(Run::ForReal)?;
-            face.answer(&watch::list(&session)?)
-        }
-        Some(Action::Stop { id, dry_run }) => {
-            let session = face.session(Run::from(*dry_run))?;
-            face.answer(&watch::stop(&session, id)?)
-        }
     }
 }
 

@@ -92,7 +92,7 @@ impl Answer for StoppedReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let hint = "hint: git colony watches".to_owned();
+        let hint = "hint: git colony watch list".to_owned();
         (!self.stopped).then_some(hint).into_iter().collect()
     }
 

@@ -25,6 +25,7 @@ use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
 use super::checkpoint::left_out_line;
+use super::tag;
 
 /// List the checkpoints, oldest first
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,7 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 enum Action {
+    Tag(tag::Args),
     /// Show one checkpoint: by id, label, unique prefix of either, @{0} for the newest, or auto@{0}
     Show {
         /// The checkpoint
@@ -96,12 +98,14 @@ pub(in crate::cli) fn declaration() -> Declaration {
                         .told("Delete checkpoints; undo restores them")
                         .takes(&[as_arg("checkpoint_ids", "names").plain()]),
                 ),
+            tag::declaration(),
         ])
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.action {
         None => list(face, args),
+        Some(Action::Tag(args)) => tag::run(face, args),
         Some(Action::Show { name }) => {
             let session = face.session(Run::ForReal)?;
             taking_part::gather_checkpoint(&session, name);

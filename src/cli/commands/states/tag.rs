@@ -1,7 +1,7 @@
-//! `git colony tag`
+//! `git colony checkpoints tag`
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::{self, CheckpointReport, Request};
@@ -27,10 +27,13 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("tag", Section::Keep, Screen::All)
-        .example("git colony tag -m 'last good' HEAD~1", "give an existing commit a label")
+    Declaration::of("checkpoints tag")
         .example(
-            "git colony tag -m release-1 HEAD --rationale 'sent to the customer'",
+            "git colony checkpoints tag -m 'last good' HEAD~1",
+            "give an existing commit a label",
+        )
+        .example(
+            "git colony checkpoints tag -m release-1 HEAD --rationale 'sent to the customer'",
             "and a reason",
         )
         .answers::<CheckpointReport>()
@@ -41,11 +44,11 @@ pub(in crate::cli) fn declaration() -> Declaration {
         ]))
 }
 
-pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let request = Request {
-        label: Some(args.label),
-        rationale: args.rationale,
+        label: Some(args.label.clone()),
+        rationale: args.rationale.clone(),
         off_branch: false,
         allowances: Allowances::default(),
     };

@@ -1,8 +1,8 @@
-//! `git colony clone`
+//! `git colony clones new`
 
 use crate::agents::colony::clone::{self, CloneReport, CloneStatus, Request};
 use crate::agents::colony::{clone_preview, setup_commands};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
@@ -14,7 +14,7 @@ use super::cone::ConeArgs;
 /// Clone a repository for an agent, or for reading
 ///
 /// The clone borrows its objects from the hub of the repository, which is made first if need be: from
-/// URL, from the repository this runs in, or from the one that 'git colony colony set' has recorded.
+/// URL, from the repository this runs in, or from the one that 'git colony clones colony set' has recorded.
 /// 'git colony agents new' does the same for the repository here, and creates a fork.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
@@ -44,9 +44,9 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("clone", Section::Collaborate, Screen::All)
-        .example("git colony clone --read-only", "a clone to read in; prints the path")
-        .example("git colony clone --agent bob -n", "show where one without a fork would be")
+    Declaration::of("clones new")
+        .example("git colony clones new --read-only", "a clone to read in; prints the path")
+        .example("git colony clones new --agent bob -n", "show where one without a fork would be")
         .answers::<CloneReport>()
 }
 
@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         .filter(|_| !args.read_only);
     if agent.is_none() && !args.read_only {
         let message = "the use of the clone is missing: --agent NAME or --read-only";
-        let error = Error::new(Code::Usage, message).hint("git colony clone --agent NAME");
+        let error = Error::new(Code::Usage, message).hint("git colony clones new --agent NAME");
         return Err(error.into());
     }
     let request = Request {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::agents::colony::setup_commands::{self, SetupCommand, SetupReport, Status};
-use crate::agents::colony::{self, Clone, ClonesReport, GcReport};
+use crate::agents::colony::{Clone, ClonesReport, GcReport};
 use crate::agents::kept_clones::KeptFolder;
 use crate::agents::removed_agents_work::HeldRemoval;
 use crate::cli::actions::{Effect, Group, action, as_arg};
@@ -17,6 +17,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::agents::answers::{damaged, kept_folder, left_behind, see_kept};
+use super::{clone, colony};
 
 /// List and maintain the clones of this repository
 ///
@@ -31,6 +32,8 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 enum Action {
+    New(clone::Args),
+    Colony(colony::Args),
     /// List them (the default)
     List,
     /// Remove a clone; the hub keeps the work of its agent
@@ -100,25 +103,41 @@ pub(in crate::cli) fn declaration() -> Declaration {
             Declaration::of("clones gc").answers::<GcReport>(),
             Declaration::of("clones remove").answers::<RemovedAgent>(),
             Declaration::of("clones setup").answers::<SetupReport>(),
+            clone::declaration(),
+            colony::declaration(),
         ])
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let action = match args.action {
+        Some(Action::New(args)) => return clone::run(face, args),
+        Some(Action::Colony(args)) => return colony::run(face, args),
+        other => other.unwrap_or(Action::List),
+    };
+    maintain(face, action)
+}
+
+fn maintain(face: &mut Face<'_>, action: Action) -> Result<Outcome, Stop> {
     let (world, session) = face.session_of_colonies()?;
     let session = session.as_ref();
-    match args.action {
-        None | Some(Action::List) => face.answer(&colony::list(&world, session)?),
-        Some(Action::Remove { id, force, dry_run }) => {
-            let report = colony::remove(&world, session, &id, RemovalOptions { force, dry_run })?;
+    match action {
+        Action::New(_) | Action::Colony(_) | Action::List => {
+            face.answer(&crate::agents::colony::list(&world, session)?)
+        }
+        Action::Remove { id, force, dry_run } => {
+            let report = crate::agents::colony::remove(
+                &world,
+                session,
+                &id,
+                RemovalOptions { force, dry_run },
+            )?;
             face.answer(&report)
         }
-        Some(Action::Refresh { id, dry_run: true }) => {
+        Action::Refresh { id, dry_run: true } => {
             face.answer(&clone_refresh::preview(&world, session, &id)?)
         }
-        Some(Action::Refresh { id, .. }) => {
-            face.answer(&clone_refresh::refresh(&world, session, &id)?)
-        }
-        Some(Action::Setup { id, approve, dry_run }) => {
+        Action::Refresh { id, .. } => face.answer(&clone_refresh::refresh(&world, session, &id)?),
+        Action::Setup { id, approve, dry_run } => {
             let named = face.flags.agent.as_deref().or_else(|| world.text_variable("COLONY_AGENT"));
             let of_clone = session.and_then(|session| session.settings.agent.as_deref());
             let request = setup_commands::Request {
@@ -129,9 +148,11 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
             };
             face.answer(&setup_commands::set_up(&world, session, &request)?)
         }
-        Some(Action::Gc { force, dry_run }) => {
-            face.answer(&colony::gc(&world, session, RemovalOptions { force, dry_run })?)
-        }
+        Action::Gc { force, dry_run } => face.answer(&crate::agents::colony::gc(
+            &world,
+            session,
+            RemovalOptions { force, dry_run },
+        )?),
     }
 }
 

@@ -1,11 +1,11 @@
-//! `git colony colony`
+//! `git colony clones colony`
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::colony::colonies;
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::clones::hub::colonies::Colony;
 use crate::model::time::Moment;
@@ -32,7 +32,7 @@ enum Action {
         name: Option<String>,
     },
     /// Record the repository of a colony; the current checkout takes part from now on
-    #[command(override_usage = "git colony colony set [OPTIONS] [NAME] <URL>")]
+    #[command(override_usage = "git colony clones colony set [OPTIONS] [NAME] <URL>")]
     Set {
         /// Its name, if it is not 'default', and where the repository is
         #[arg(value_names = ["NAME", "URL"], num_args = 1..=2, required = true)]
@@ -59,20 +59,20 @@ struct ColoniesReport {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("colony", Section::Collaborate, Screen::All)
+    Declaration::of("clones colony")
         .example(
-            "git colony colony set demo https://example.com/demo.git",
+            "git colony clones colony set demo https://example.com/demo.git",
             "note where a colony is",
         )
-        .example("git colony colony show demo", "look it up")
+        .example("git colony clones colony show demo", "look it up")
         .answers::<ColoniesReport>()
         .below([
-            Declaration::of("colony list").answers::<ColoniesReport>().action(
+            Declaration::of("clones colony list").answers::<ColoniesReport>().action(
                 action("list_colonies", Group::Agents, Effect::Reads)
                     .told("List the colonies and their repositories"),
             ),
-            Declaration::of("colony set").answers::<Colony>(),
-            Declaration::of("colony show").answers::<Colony>(),
+            Declaration::of("clones colony set").answers::<Colony>(),
+            Declaration::of("clones colony show").answers::<Colony>(),
         ])
 }
 
@@ -116,7 +116,7 @@ impl Answer for ColoniesReport {
 
     fn message(&self) -> String {
         match self.count {
-            0 => "no colonies: git colony colony set URL".to_owned(),
+            0 => "no colonies: git colony clones colony set URL".to_owned(),
             1 => "1 colony".to_owned(),
             count => format!("{count} colonies"),
         }

@@ -1,6 +1,7 @@
 //! `git colony session`
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::commands::reading::memory;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::sessions::new_session::{NewSessionReport, Where};
@@ -34,6 +35,7 @@ pub(in crate::cli) struct Args {
 #[command(defer = true)]
 enum Action {
     New(New),
+    Memory(memory::Args),
     /// List the sessions of this checkout (the default)
     ///
     /// A session is idle after 30 minutes without an event, and archived after a day.
@@ -143,12 +145,14 @@ pub(in crate::cli) fn declaration() -> Declaration {
             ),
             Declaration::of("session adopt").answers::<AdoptReport>(),
             Declaration::of("session resume").answers::<SessionChangeReport>(),
+            memory::declaration(),
         ])
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let action = args.action.unwrap_or(Action::List { all: false });
     match action {
+        Action::Memory(args) => memory::run(face, args),
         Action::New(new) => {
             let (world, session) = face.session_anywhere(Run::from(new.dry_run))?;
             let place = SessionPlace::find(&world, session.as_ref(), new.dry_run)?;

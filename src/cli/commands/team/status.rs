@@ -1,7 +1,9 @@
 //! `git colony status`, with `--line` for prompts
 
 use crate::cli::actions::{Effect, Group, action};
+use crate::cli::commands::branches::topology;
 use crate::cli::commands::states::checkpoints::age;
+use crate::cli::commands::workspace::{groups, id, paths};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Opening, Stop};
 use crate::design::undo::undo_preview::UndoStep;
@@ -13,7 +15,10 @@ use crate::ui::text;
 
 /// Show the state of the repository
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct Args {
+    #[command(subcommand)]
+    pub(in crate::cli) part: Option<Part>,
     /// Print one short line for a prompt, within a time limit
     ///
     /// 'main +3 5m !': the branch; '+' and how many paths are uncommitted, '=' for none, nothing where
@@ -21,6 +26,16 @@ pub(in crate::cli) struct Args {
     /// names something that needs attention. Outside of a repository: nothing, and no error.
     #[arg(long)]
     pub(in crate::cli) line: bool,
+}
+
+/// What else is known about this checkout.
+#[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
+pub(in crate::cli) enum Part {
+    Branches(topology::Args),
+    Id(id::Args),
+    Paths(paths::Args),
+    Groups(groups::Args),
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
@@ -33,9 +48,22 @@ pub(in crate::cli) fn declaration() -> Declaration {
             "Show the status of this git working tree: branch, uncommitted changes, checkpoints, \
              what undo would undo",
         ))
+        .below([
+            topology::declaration(),
+            id::declaration(),
+            paths::declaration(),
+            groups::declaration(),
+        ])
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    match &args.part {
+        None => {}
+        Some(Part::Branches(_)) => return topology::run(face),
+        Some(Part::Id(_)) => return id::run(face),
+        Some(Part::Paths(_)) => return paths::run(face),
+        Some(Part::Groups(args)) => return groups::run(face, args),
+    }
     if args.line {
         let world = face.world();
         let report =

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -15,6 +15,7 @@ use crate::workspace::cargo::{self, CargoDiagnostic, CargoReport, CargoRequest, 
 /// For agents that have no shell. cargo runs code of the repository, so this works only where the user has allowed it:
 /// 'git config --global colony.tools.cargo true'. The exit code is 1 if cargo fails.
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     #[command(subcommand)]
     command: CargoCommand,
@@ -57,7 +58,7 @@ struct AllArgs {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("cargo", Section::Inspect, Screen::All)
+    Declaration::of("cargo")
         .example("git colony cargo check -n", "show the command line, and run nothing")
         .example("git colony cargo test one -n", "that of one package")
         .below([

@@ -17,9 +17,11 @@ use crate::workspace::catalog_edit::{self, Addition, CatalogChangeReport, Change
 use crate::workspace::checkout::catalog::resolve::{Reach, Workspace};
 use crate::workspace::checkout::catalog::{AccessMode, CatalogRepository};
 
+use super::query;
+
 /// List and change the repositories that belong to this workspace
 ///
-/// The catalog is '.colony/repositories.yaml', else '.vox/repositories.yaml'. 'git colony query' asks the repositories in it,
+/// The catalog is '.colony/repositories.yaml', else '.vox/repositories.yaml'. 'git colony catalog query' asks the repositories in it,
 /// and no others: no directory is searched for repositories.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
@@ -36,6 +38,7 @@ enum CatalogCommand {
     Focus(FocusArgs),
     Check(CheckArgs),
     Refresh(RefreshArgs),
+    Query(query::Args),
 }
 
 /// List the repositories, and what each row resolves to (default)
@@ -151,6 +154,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             Declaration::of("catalog check").answers::<CatalogCheckReport>(),
             Declaration::of("catalog focus").answers::<CatalogChangeReport>(),
             Declaration::of("catalog remove").answers::<CatalogChangeReport>(),
+            query::declaration(),
         ])
 }
 
@@ -163,6 +167,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
             let reach = face.reach(&checkout)?;
             face.answer(&catalog::list(workspace(&world, &checkout, &reach), state)?)
         }
+        CatalogCommand::Query(args) => query::run(face, args),
         CatalogCommand::Refresh(_) => {
             let (world, checkout) = face.checkout()?;
             let reach = face.reach(&checkout)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop, typed_path};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -21,6 +21,7 @@ use super::git_code;
 /// monitor of files, external diff and text conversion; filters of changed files run, as in git. No content of files that 'query'
 /// hides is shown: likely secrets, and what '.colonyignore' or '.voxignore' names.
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     #[command(subcommand)]
     command: GitCommand,
@@ -85,7 +86,7 @@ struct From {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("git", Section::Inspect, Screen::All)
+    Declaration::of("git")
         .example("git colony git find parse_header --path src", "lines with a text")
         .example("git colony git read src/header.rs:1-2", "lines of a file")
         .example("git colony git diff a.txt", "the change of one file")

@@ -1,9 +1,9 @@
-//! `git colony groups`
+//! `git colony status groups`
 
 use std::path::PathBuf;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -29,9 +29,9 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("groups", Section::Inspect, Screen::All)
-        .example("git colony groups --agents", "who works in which part")
-        .example("git colony groups a.txt dir", "the parts of these paths")
+    Declaration::of("status groups")
+        .example("git colony status groups --agents", "who works in which part")
+        .example("git colony status groups a.txt dir", "the parts of these paths")
         .answers::<GroupsReport>()
         .action(
             action("list_groups", Group::Repository, Effect::Reads)

@@ -1,7 +1,7 @@
-//! `git colony id`
+//! `git colony status id`
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::git::Checkout;
 use crate::model::time::Moment;
@@ -23,9 +23,9 @@ const MAX_SHOWN: usize = 20;
 pub(in crate::cli) struct Args {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("id", Section::Inspect, Screen::All)
-        .example("git colony id", "which repository and project this is")
-        .example("git colony id --json", "the same for a program")
+    Declaration::of("status id")
+        .example("git colony status id", "which repository and project this is")
+        .example("git colony status id --json", "the same for a program")
         .answers::<IdReport>()
         .action(action("repo_status", Group::Repository, Effect::Reads))
 }

@@ -1,7 +1,7 @@
 //! `git colony index`
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -13,6 +13,7 @@ use crate::workspace::index::{self, IndexReport};
 /// Counts at most 50,000 files, without '.git' and the directories of build tools. Shows what the last refresh has counted, if
 /// there was one.
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     /// Count again, and keep the result
     #[arg(long)]
@@ -20,7 +21,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("index", Section::Inspect, Screen::All)
+    Declaration::of("index")
         .example("git colony index", "how many files of which kind")
         .example("git colony index --refresh", "count again, and keep it")
         .answers::<IndexReport>()

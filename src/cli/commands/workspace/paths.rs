@@ -1,7 +1,7 @@
-//! `git colony paths`
+//! `git colony status paths`
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -16,9 +16,9 @@ use crate::workspace::paths::{self, PathsReport, PlaceOf, StatePlace};
 pub(in crate::cli) struct Args {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("paths", Section::Inspect, Screen::All)
-        .example("git colony paths", "where everything is kept, and how much")
-        .example("git colony paths --json", "the same for a program")
+    Declaration::of("status paths")
+        .example("git colony status paths", "where everything is kept, and how much")
+        .example("git colony status paths --json", "the same for a program")
         .answers::<PathsReport>()
         .action(
             action("list_paths", Group::Repository, Effect::Reads)

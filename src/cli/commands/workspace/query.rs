@@ -1,9 +1,9 @@
-//! `git colony query`
+//! `git colony catalog query`
 
 use clap::Subcommand;
 
 use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Opening, Stop};
 use crate::git::Checkout;
 use crate::model::Result;
@@ -135,18 +135,18 @@ struct LogArgs {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("query", Section::Inspect, Screen::All)
-        .example("git colony query text one", "lines with a word, in every repository")
-        .example("git colony query file a.txt", "one file of each")
+    Declaration::of("catalog query")
+        .example("git colony catalog query text one", "lines with a word, in every repository")
+        .example("git colony catalog query file a.txt", "one file of each")
         .example(
-            "git colony query log -n 3 --fetch",
+            "git colony catalog query log -n 3 --fetch",
             "the newest commits of each, also at git hosts",
         )
         .below([text_declaration(), file_declaration(), list_declaration(), log_declaration()])
 }
 
 fn text_declaration() -> Declaration {
-    Declaration::of("query text").answers::<QueryTextReport>().action(
+    Declaration::of("catalog query text").answers::<QueryTextReport>().action(
         action("query_text", Group::Repository, Effect::Reads).takes(&[
             how("query", How::Text("query")).required(),
             REPOSITORIES,
@@ -162,7 +162,7 @@ fn text_declaration() -> Declaration {
 }
 
 fn file_declaration() -> Declaration {
-    Declaration::of("query file").answers::<QueryFileReport>().action(
+    Declaration::of("catalog query file").answers::<QueryFileReport>().action(
         action("query_file", Group::Repository, Effect::Reads).takes(&[
             same("path").told("From the root of each repository, or absolute"),
             REPOSITORIES,
@@ -175,7 +175,7 @@ fn file_declaration() -> Declaration {
 }
 
 fn list_declaration() -> Declaration {
-    Declaration::of("query list").answers::<QueryListReport>().action(
+    Declaration::of("catalog query list").answers::<QueryListReport>().action(
         action("query_list", Group::Repository, Effect::Reads).takes(&[
             same("path").told("Only at or below it"),
             REPOSITORIES,
@@ -188,7 +188,7 @@ fn list_declaration() -> Declaration {
 }
 
 fn log_declaration() -> Declaration {
-    Declaration::of("query log").answers::<QueryLogReport>().action(
+    Declaration::of("catalog query log").answers::<QueryLogReport>().action(
         action("query_log", Group::Repository, Effect::Reads).takes(&[
             same("contains").told("In the message, with its case"),
             same("path").told("Only commits that change it"),

@@ -1,4 +1,4 @@
-//! What `git colony query` says.
+//! What `git colony catalog query` says.
 
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::actions::{Effect, Group, action, same};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop, typed_path};
 use crate::model::time::Moment;
 use crate::store::yaml_problem::YamlProblem;
@@ -16,6 +16,7 @@ use crate::workspace::validate::{self, CheckedAs, ValidateReport};
 /// JSON, TOML, YAML, Rust (by rustfmt, if it is installed), the map and the catalog; any other file as text. Nothing of the
 /// repository is run. The exit code is 1 if there is a problem.
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     /// The file
     #[arg(value_name = "PATH")]
@@ -23,7 +24,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("validate", Section::Inspect, Screen::All)
+    Declaration::of("validate")
         .example("git colony validate a.txt", "whether it can be read")
         .example("git colony validate --json a.txt", "as JSON")
         .answers::<ValidateReport>()

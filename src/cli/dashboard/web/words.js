@@ -1,4 +1,4 @@
-// Words that the answers choose from, and how the page shows each. A test holds every table against `git colony schema`: it
+// Words that the answers choose from, and how the page shows each. A test holds every table against `git colony help schema`: it
 // names the report and the type, and has one value a line.
 
 /** How a fork would merge: tone, sign, words before the branch, words after it. */

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::reading::pages;
+use crate::cli::commands::reading::projects;
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::commands::reading::search::{FilesArgs, MAPPED_WORKTREE, partial_note};
 use crate::cli::declaration::{Declaration, Screen, Section};
@@ -82,6 +83,8 @@ enum Command {
     Stats(tiers::StatsArgs),
     Gc(tiers::GcArgs),
     Flush(tiers::FlushArgs),
+    Projects(projects::Args),
+    Plans(projects::PlansArgs),
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
@@ -124,6 +127,8 @@ pub(in crate::cli) fn declaration() -> Declaration {
             tiers::gc_declaration(),
             tiers::list_declaration(),
             tiers::stats_declaration(),
+            projects::declaration(),
+            projects::plans_declaration(),
         ])
 }
 
@@ -149,6 +154,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
         Some(Command::Stats(_)) => tiers::stats(face),
         Some(Command::Gc(args)) => tiers::gc(face, &args),
         Some(Command::Flush(args)) => tiers::flush(face, &args),
+        Some(Command::Projects(args)) => projects::run(face, args),
+        Some(Command::Plans(_)) => projects::run_plans(face),
     }
 }
 

@@ -71,8 +71,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if report.recorded && report.op.is_none() {
         let mapped = report.results.iter().map(|row| &row.scope_id);
         let way_back = match mapped.collect::<Vec<_>>().as_slice() {
-            [one] => format!("git colony scopes unmap {}", shell_word(one)),
-            _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
+            [one] => format!("git colony map scopes unmap {}", shell_word(one)),
+            _ => "git colony map scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
         };
         let command = if report.worktree { "map --worktree" } else { "map" };
         last_act::note(&session, command.to_owned(), way_back);
@@ -176,7 +176,7 @@ fn retired_line(retired: &RetiredScope) -> String {
     if retired.shared {
         let word = shell_word(id);
         format!(
-            "no longer in the map: {id}; still shared, to unmap: git colony scopes unmap {word}"
+            "no longer in the map: {id}; still shared, to unmap: git colony map scopes unmap {word}"
         )
     } else {
         format!("no longer in the map: {id}")

@@ -11,6 +11,7 @@ mod show;
 mod tree;
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
+use crate::cli::commands::reading::scopes;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Stop};
 use crate::map::MapReport;
@@ -52,6 +53,7 @@ enum Command {
     Diff(diff::Args),
     Repo(repo::Args),
     Blackboard(blackboard::Args),
+    Scopes(scopes::Args),
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
@@ -93,6 +95,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             diff::declaration(),
             repo::declaration(),
             blackboard::declaration(),
+            scopes::declaration(),
         ])
 }
 
@@ -105,6 +108,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Command::Diff(args)) => diff::run(face, &args),
         Some(Command::Repo(args)) => repo::run(face, args),
         Some(Command::Blackboard(args)) => blackboard::run(face, args),
+        Some(Command::Scopes(args)) => scopes::run(face, &args),
         None => make::run(face, args.make),
     }
 }

@@ -101,7 +101,7 @@ function RepositoryFields({ row }) {
   const known = resource('/colonies').value?.colonies ?? [];
   const urls = [...new Set(known.map((each) => each.origin_url).filter(Boolean).map(String))];
   return html`
-    <${Field} label="URL" hint="An https or ssh URL; a local path only if 'git colony colony set' has recorded it.">
+    <${Field} label="URL" hint="An https or ssh URL; a local path only if 'git colony clones colony set' has recorded it.">
       <input name="origin_url" required list="urls" autofocus spellcheck="false" autocomplete="off" defaultValue=${text(row.origin_url)} /><//>
     <datalist id="urls">${urls.map((url) => html`<option key=${url} value=${url}></option>`)}</datalist>
     <div class="fields">
