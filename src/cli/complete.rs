@@ -18,7 +18,7 @@ use crate::ui::answer::Outcome;
 
 use super::actions::{ACTIONS, Action};
 use super::typed_line::{self, TypedLine};
-use super::{Face, Stop, commands};
+use super::{Face, Stop, commands, habits};
 
 /// Offer what may stand at the end of a command line
 #[derive(Debug, clap::Args)]
@@ -137,7 +137,9 @@ fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
         after_dashes: false,
     };
     let mut world = line.world.clone();
-    for word in &line.before {
+    let typed: Vec<OsString> = line.before.iter().map(OsString::from).collect();
+    for word in habits::with_command_of_this_version(&typed) {
+        let word = word.to_str().unwrap_or_default();
         if place.pending.is_some_and(|arg| arg.get_short() == Some('C')) {
             world.cwd = typed_line::directory(&world, word);
         } else if let Some(directory) = word.strip_prefix("-C").filter(|rest| !rest.is_empty()) {

@@ -45,10 +45,10 @@ const MEANINGS: &[Meaning] = &[
     row("commit --amend", "git commit --amend", "a command of git; undo --force reverts it"),
     row("commit --no-verify", "git commit --no-verify", "here the hooks always run"),
     row("describe", "git colony checkpoints tag -m LABEL HEAD", "gives a commit a label"),
-    row("tag -d", "git colony checkpoints delete ID", "undo restores it"),
-    row("tag --delete", "git colony checkpoints delete ID", "undo restores it"),
-    row("tag -l", "git colony checkpoints", "lists the checkpoints"),
-    row("tag --list", "git colony checkpoints", "lists the checkpoints"),
+    row("checkpoints -d", "git colony checkpoints delete ID", "undo restores it"),
+    row("checkpoints --delete", "git colony checkpoints delete ID", "undo restores it"),
+    row("checkpoints -l", "git colony checkpoints", "lists the checkpoints"),
+    row("checkpoints --list", "git colony checkpoints", "lists the checkpoints"),
     // Restore.
     row(
         "reset",

@@ -63,7 +63,7 @@ fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
         .detail("scopes", renamed)
-        .hint("git colony init   # without --colony ids stay; or 'scopes unmap' each first"))
+        .hint("git colony init   # without --colony ids stay; or 'map scopes unmap' each first"))
 }
 
 /// Removes `user:password@` from a URL with a scheme; everybody can read a manifest.

@@ -31,7 +31,7 @@ pub struct RetiredScope {
     pub scope_id: String,
     /// The number of its deleted pages.
     pub pages: u64,
-    /// Whether it is still recorded as shared with every clone: 'scopes unmap' removes that record.
+    /// Whether it is still recorded as shared with every clone: 'map scopes unmap' removes that record.
     pub shared: bool,
 }
 

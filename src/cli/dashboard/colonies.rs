@@ -22,7 +22,7 @@ const COMMIT: &str = "HEAD";
 
 /// Lists the colonies; the default one is always there.
 pub(super) fn list(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
-    let id = dashboard.read(&["id"], &asked.interrupt);
+    let id = dashboard.read(&["status", "id"], &asked.interrupt);
     let here = id.object.get("origin_url").and_then(Value::as_str).map(str::to_owned);
     let answered = dashboard.run(route, asked)?;
     if answered.is_failure() {
@@ -116,7 +116,7 @@ pub(super) fn save(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
 }
 
 fn is_known(dashboard: &Dashboard, asked: &Asked) -> bool {
-    let answered = dashboard.read(&["colony", "list"], &asked.interrupt);
+    let answered = dashboard.read(&["clones", "colony", "list"], &asked.interrupt);
     let id = asked.text("id");
     known(&answered.object).any(|colony| colony.get("name").and_then(Value::as_str) == id)
 }
@@ -141,8 +141,8 @@ pub(super) fn require_reach(dashboard: &Dashboard, url: &str) -> Result<()> {
     if RemoteUrl::parse(url, Provenance::Repository, &world.cwd).is_ok() {
         return Ok(());
     }
-    let answered: Answered =
-        dashboard.read(&["colony", "list"], &crate::model::interrupt::Interrupt::default());
+    let answered: Answered = dashboard
+        .read(&["clones", "colony", "list"], &crate::model::interrupt::Interrupt::default());
     let is_recorded = known(&answered.object)
         .any(|colony| colony.get("origin_url").and_then(Value::as_str) == Some(url));
     if is_recorded {

@@ -111,12 +111,18 @@ fn of_colonies() -> Vec<Route> {
     ];
     vec![
         route("GET /state", Reads, "status", &[]).with(&[], By::Code(Shape::State)),
-        route("GET /colonies", Reads, "colony list", &[]).with(&[], By::Code(Shape::Colonies)),
-        route("POST /colonies", Adds, "colony set", &recorded)
+        route("GET /colonies", Reads, "clones colony list", &[])
+            .with(&[], By::Code(Shape::Colonies)),
+        route("POST /colonies", Adds, "clones colony set", &recorded)
             .with(&[], By::Code(Shape::NewColony)),
-        route("GET /colonies/{id}/design-monorepo", Reads, "colony show", &[as_arg("id", "name")])
-            .with(&[], By::Code(Shape::ShowColony)),
-        route("PUT /colonies/{id}/design-monorepo", Adds, "colony set", &recorded)
+        route(
+            "GET /colonies/{id}/design-monorepo",
+            Reads,
+            "clones colony show",
+            &[as_arg("id", "name")],
+        )
+        .with(&[], By::Code(Shape::ShowColony)),
+        route("PUT /colonies/{id}/design-monorepo", Adds, "clones colony set", &recorded)
             .with(&[], By::Code(Shape::SaveColony)),
         route("GET /sessions", Reads, "session list", &[same("all")]),
         route("POST /sessions", Adds, "session new", &[same("plan")]),
@@ -193,8 +199,8 @@ fn operation(name: &'static str, effect: Effect, shape: Shape) -> Route {
 fn of_pages() -> Vec<Route> {
     let page_ids = as_arg("page_ids", "ids").required();
     vec![
-        route("GET /vcm/scopes", Reads, "scopes", &[]).with(&[], By::Code(Shape::Scopes)),
-        route("DELETE /vcm/scopes/{id}", Adds, "scopes unmap", &[same("id")]),
+        route("GET /vcm/scopes", Reads, "map scopes", &[]).with(&[], By::Code(Shape::Scopes)),
+        route("DELETE /vcm/scopes/{id}", Adds, "map scopes unmap", &[same("id")]),
         route(
             "GET /vcm/pages",
             Reads,
@@ -238,16 +244,16 @@ fn of_knowledge() -> Vec<Route> {
     let paths = same("paths").required();
     vec![
         route("GET /knowledge", Reads, "knowledge", &[]),
-        route("POST /ingest", Adds, "ingest", &[same("paths")]),
+        route("POST /ingest", Adds, "knowledge ingest", &[same("paths")]),
         route(
             "DELETE /knowledge",
             Adds,
             "knowledge clear",
             &[how("row", Number("row", None)), as_arg("source", "sources"), same("prefix")],
         ),
-        route("POST /promote", Adds, "promote", &[paths]),
-        route("POST /demote", Adds, "demote", &[paths]),
-        route("GET /watches", Reads, "watches", &[]),
+        route("POST /promote", Adds, "knowledge promote", &[paths]),
+        route("POST /demote", Adds, "knowledge demote", &[paths]),
+        route("GET /watches", Reads, "watch list", &[]),
         route(
             "POST /watches",
             Adds,
@@ -260,7 +266,7 @@ fn of_knowledge() -> Vec<Route> {
                 as_arg("watch_id", "id"),
             ],
         ),
-        route("DELETE /watches/{id}", Adds, "watches stop", &[same("id")]),
+        route("DELETE /watches/{id}", Adds, "watch stop", &[same("id")]),
         route(
             "GET /events",
             Reads,

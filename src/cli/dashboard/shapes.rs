@@ -62,7 +62,7 @@ pub(super) fn state(dashboard: &Dashboard, route: &'static Route, asked: Asked) 
         return Ok(answered.into());
     }
     let sessions = dashboard.read(&["session", "list"], &interrupt);
-    let id = dashboard.read(&["id"], &interrupt);
+    let id = dashboard.read(&["status", "id"], &interrupt);
     let mut reply = Reply::from(answered);
     let branch = reply.object.get("current_branch").cloned().unwrap_or_default();
     reply.object.insert("branch".to_owned(), branch);

@@ -181,7 +181,8 @@ fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
 
 /// Returns the shared clone for reading of this repository, which is made if need be.
 fn reading_clone(place: &Place) -> Result<PathBuf, Error> {
-    let made = place.run(vec!["clone".into(), "--read-only".into()], None, Own::default());
+    let made =
+        place.run(vec!["clones".into(), "new".into(), "--read-only".into()], None, Own::default());
     let path = made.object.get("path").and_then(Value::as_str);
     path.map(PathBuf::from).ok_or_else(|| {
         let message = format!("cannot make the shared clone for reading: {}", made.message());

@@ -49,11 +49,11 @@ static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "scope",
-        list: &["scopes"],
+        list: &["map", "scopes"],
         member: "mappings",
         id: "scope_id",
         title: "source_type",
-        show: &["scopes", "show"],
+        show: &["map", "scopes", "show"],
     },
     Kind {
         name: "page",

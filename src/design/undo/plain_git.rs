@@ -169,7 +169,7 @@ fn own_summary(record: &Record) -> &str {
 /// Formats the alternative in a hint of undo, if the operation has a state to restore.
 pub(in crate::design) fn or_restore(record: &Record) -> String {
     match record.snapshot {
-        Some(_) => format!("   # or git colony restore {}, the state before it", record.op),
+        Some(_) => format!("   # or git colony restore {}, as before it", record.op),
         None => String::new(),
     }
 }

@@ -88,7 +88,7 @@ fn a_colony_says_where_clones_come_from() {
     let place = nowhere(&sandbox);
     assert_eq!(place.error(&["clone", "--agent", "ada"]), "colony-not-found");
     let unknown = place.run(&["colony", "show", "$(touch pwned)"]).stderr;
-    assert!(unknown.contains("git colony colony set '$(touch pwned)' URL"), "{unknown}");
+    assert!(unknown.contains("git colony clones colony set '$(touch pwned)' URL"), "{unknown}");
     sandbox.git(&["remote", "add", "origin", &url]);
     let would = sandbox.json(&["colony", "set", &url, "--branch", "main", "-n"]);
     assert_eq!(would["origin_url"], url.as_str());
@@ -591,7 +591,7 @@ fn one_of_several_colonies_is_chosen_by_a_person() {
         assert_eq!(refused["code"], "name-ambiguous", "{args:?} {refused:#}");
         assert_eq!(refused["message"], format!("{message}; nothing has changed"), "{args:?}");
         let hint = refused["hint"].as_str().unwrap();
-        assert!(hint.starts_with("git colony clone URL --agent "), "{hint}");
+        assert!(hint.starts_with("git colony clones new URL --agent "), "{hint}");
     }
     // The flag decides, as does a default.
     let made = place.json(&["clone", &url, "--agent", "ada"]);
@@ -615,7 +615,7 @@ fn where_no_colony_is_noted_the_one_clone_of_that_name_is_meant() {
     let place = nowhere(&sandbox);
     let refused = place.json(&["--agent", "ada", "status"]);
     assert_eq!(refused["code"], "not-a-repository");
-    assert!(refused["hint"].as_str().unwrap().starts_with("git colony colony set URL "));
+    assert!(refused["hint"].as_str().unwrap().starts_with("git colony clones colony set URL "));
     sandbox.json(&["agents", "new", "ada"]);
     let status = place.json(&["--agent", "ada", "status"]);
     assert_eq!(status["current_branch"], "fork/ada", "{status:#}");

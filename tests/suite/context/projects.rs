@@ -173,7 +173,7 @@ fn a_missing_location_and_the_end_of_the_default_are_told() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_snapshot!(run.stderr, @r"
     warning: no directory, scope or repository 'none' exists here; it has no files until one does
-    warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony projects add default .
+    warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony context projects add default .
     ");
     // The same again: nothing is there still, and another project is no news.
     let again = ["x", "none", "--type", "directory"];
@@ -224,7 +224,10 @@ fn a_project_is_not_at_a_symlink() {
         assert!(message.contains("which a symlink leads to"), "{message}");
         told["hint"].as_str().unwrap().to_owned()
     };
-    assert_eq!(told("link"), "git colony projects add 'x' 'src' --type git-checkout --id 'link'");
+    assert_eq!(
+        told("link"),
+        "git colony context projects add 'x' 'src' --type git-checkout --id 'link'"
+    );
     assert!(told("link/below").starts_with("ls "));
     assert!(told("away").starts_with("ls "));
     assert_eq!(sandbox.visible_state(), before);

@@ -235,6 +235,6 @@ fn taking_a_mapping_back_says_which_copies_went() {
     assert_eq!(real, format!("unmapped (the shared record and the pages here): {scope}\n"));
     let none = sandbox.run(&["scopes", "unmap", "nope"]);
     assert_eq!((none.code, none.stdout.as_str()), (0, "not mapped: nope\n"));
-    assert!(none.stderr.contains("'git colony scopes' lists"), "{}", none.stderr);
+    assert!(none.stderr.contains("'git colony map scopes' lists"), "{}", none.stderr);
     assert_eq!(sandbox.error(&["map", "--thaw", "default"]), "usage");
 }

@@ -44,7 +44,7 @@ fn what_came_later_and_is_no_step_is_named_with_its_way_back() {
     assert_named(&sandbox, "hooks uninstall --for codex", way_back);
     let mapped = sandbox.json(&["map", "--worktree"]);
     let scope = mapped["results"][0]["scope_id"].as_str().unwrap();
-    let way_back = format!("git colony scopes unmap '{scope}'");
+    let way_back = format!("git colony map scopes unmap '{scope}'");
     assert_named(&sandbox, "map --worktree", &way_back);
     sandbox.colony(&["agents", "new", "ada"]);
     let way_back = "git colony agents remove ada";

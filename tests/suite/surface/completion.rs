@@ -312,7 +312,7 @@ fn zsh_offers_our_words_and_gits_own_as_before() {
         export ZDOTDIR=$HOME
         zpty z zsh -i
         zpty -r z out '*SHELL-IS-UP*'
-        for line in 'git col' 'git colony red' 'git colony restore fi' 'git-colony tag f' \
+        for line in 'git col' 'git colony red' 'git colony restore fi' 'git-colony checkpoints tag f' \
             'git -C . colony restore first' 'git checkout fe'; do
             zpty -w -n z "$line"$'\t\x18'
             zpty -r z out '*END-OF-LINE*'
@@ -330,7 +330,7 @@ fn zsh_offers_our_words_and_gits_own_as_before() {
     assert!(offers("git col").contains("colony"), "{found:?}");
     assert_eq!(offers("git colony red"), "redo", "{found:?}");
     assert_eq!(offers("git colony restore fi"), "fix:\\ the\\ parser|first\\ draft", "{found:?}");
-    assert_eq!(offers("git-colony tag f"), "feature/one|fork/try", "{found:?}");
+    assert_eq!(offers("git-colony checkpoints tag f"), "feature/one|fork/try", "{found:?}");
     assert_eq!(offers("git -C . colony restore first"), "first\\ draft", "{found:?}");
     assert!(offers("git checkout fe").contains("feature/one"), "{found:?}");
 }

@@ -69,7 +69,7 @@ fn every_example_works_when_it_is_typed() {
         }
     }
     // Their process would go on in a folder that is being deleted.
-    let stop = "git colony watches --json | grep -o 'watch_[0-9a-f]\\+' | xargs -n 1 git colony watches stop";
+    let stop = "git colony watch list --json | grep -o 'watch_[0-9a-f]\\+' | xargs -n 1 git colony watch stop";
     assert!(shell(&sandbox, stop).output().unwrap().status.success());
     assert_eq!(wrong, "");
 }

@@ -101,13 +101,16 @@ fn help_has_a_first_screen_and_names_every_command() {
     let all = sandbox.colony(&["help", "--all"]);
     assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
     let mut told = String::new();
-    let commands = sandbox.json(&["help", "--all"])["commands"].clone();
-    for command in commands.as_array().unwrap() {
-        let name = command["name"].as_str().unwrap();
-        let help = sandbox.colony(&[name, "-h"]);
+    let listed = sandbox.json(&["help", "--all"])["commands"].as_array().unwrap().len();
+    assert!(listed <= 47, "{listed} commands");
+    // Those that are listed, and below them those with examples of their own.
+    for name in git_colony::testing::examples::all().map(|examples| examples.command) {
+        let words: Vec<&str> = name.split(' ').collect();
+        let help = sandbox.colony(&[&words[..], &["-h"]].concat());
         assert!(help.starts_with(|first: char| first.is_uppercase()), "{help}");
-        let help = sandbox.colony(&[name, "--help"]);
-        assert_eq!(sandbox.colony(&["help", name]).lines().next(), help.lines().next());
+        let help = sandbox.colony(&[&words[..], &["--help"]].concat());
+        let shown = sandbox.colony(&[&["help"], &words[..]].concat());
+        assert_eq!(shown.lines().next(), help.lines().next());
         write!(told, "## {name}\n{help}\n").unwrap();
     }
     assert!(
@@ -137,7 +140,7 @@ fn wrong_usage_names_what_is_missing_and_the_help_about_it() {
     assert_eq!(detail["missing"], serde_json::json!(["<ID>"]));
     let (message, hint, _) = told(&["tag"]);
     assert!(message.ends_with("--label <LABEL>"), "{message}");
-    assert_eq!(hint, "git colony tag -h");
+    assert_eq!(hint, "git colony checkpoints tag -h");
     let (message, hint, detail) = told(&["restor"]);
     assert_eq!(message, "unrecognized subcommand 'restor'");
     assert_eq!(hint, "git colony restore -h   # the most similar command");
@@ -236,9 +239,9 @@ fn outside_a_repository_the_answer_is_a_refusal() {
     assert!(said.contains(wanted), "{said}");
     assert!(!said.contains("s3cret"), "{said}");
     let said = told(&["init"]);
-    assert!(said.contains("git colony clone URL --agent NAME"), "{said}");
+    assert!(said.contains("git colony clones new URL --agent NAME"), "{said}");
     let said = told(&["ops", "--agent", "ada"]);
-    assert!(said.contains("hint: git colony colony set URL"), "{said}");
+    assert!(said.contains("hint: git colony clones colony set URL"), "{said}");
     let elsewhere = World { cwd: sandbox.outside(), ..sandbox.world() };
     assert_eq!(sandbox.run_in(elsewhere, &["-C", "repo", "status"]).code, 0);
 }

@@ -97,7 +97,7 @@ fn a_name_that_is_no_checkpoint_is_explained() {
     let sandbox = Sandbox::new();
     assert_eq!(hint(&sandbox, &["restore", "auto@{0}"]), "git colony checkpoints --auto");
     let offered = hint(&sandbox, &["checkpoints", "show", "HEAD"]);
-    assert!(offered.starts_with("git colony tag -m 'as of HEAD' HEAD  "), "{offered}");
+    assert!(offered.starts_with("git colony checkpoints tag -m 'as of HEAD' HEAD  "), "{offered}");
     assert_eq!(hint(&sandbox, &["restore", "nothing"]), "git colony checkpoints");
 }
 

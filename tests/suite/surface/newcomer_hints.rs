@@ -130,7 +130,7 @@ fn a_hint_works_where_the_command_was_typed() {
             &["catalog"],
             "git init   # creates a repository here; then: git colony catalog add .".to_owned(),
         ),
-        (&*desk, &["memory", "remove"], "git colony memory -h".to_owned()),
+        (&*desk, &["memory", "remove"], "git colony session memory -h".to_owned()),
         (&*desk, &["config", "set", "keepdays", "3"], "git config colony.keepDays 3".to_owned()),
         (&*desk, &["cherry-pick", "HEAD..main"], "git colony log HEAD..main".to_owned()),
         (
@@ -186,14 +186,14 @@ fn a_value_that_is_refused_is_answered_by_those_expected() {
     }
     let none = sandbox.run(&["watches", "stop", "nosuch"]);
     assert_eq!(none.stdout, "no watch has the id 'nosuch'\n");
-    assert_eq!(none.stderr, "hint: git colony watches\n");
+    assert_eq!(none.stderr, "hint: git colony watch list\n");
 }
 
 #[test]
 fn usage_lines_and_refusals_say_what_is_required() {
     let sandbox = Sandbox::new();
     let usage = |words: &[&str]| sandbox.json(words)["detail"]["usage"].clone();
-    let colony = "git colony colony set [OPTIONS] [NAME] <URL>";
+    let colony = "git colony clones colony set [OPTIONS] [NAME] <URL>";
     assert_eq!(usage(&["colony", "set"]), colony);
     let tools = usage(&["tools", "new"]).to_string();
     let place = "<--purpose <PURPOSE> --name <NAME>|--target <TARGET>>";

@@ -167,7 +167,7 @@ fn no_part_of_a_note_is_kept_where_there_is_no_room() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["memory", "add", "--long", "first"]);
     let before = fs::read(long(&sandbox)).unwrap();
-    let line = "trap '' XFSZ; ulimit -f 8; head -c 20000 /dev/zero | tr '\\0' x | git-colony memory add --long -";
+    let line = "trap '' XFSZ; ulimit -f 8; head -c 20000 /dev/zero | tr '\\0' x | git-colony session memory add --long -";
     let run = shell(&sandbox, &sandbox.root, line);
     assert!(!run.status.success(), "{run:?}");
     assert_eq!(fs::read(long(&sandbox)).unwrap(), before);

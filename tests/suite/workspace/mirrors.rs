@@ -83,7 +83,9 @@ fn a_mirror_answers_every_query_without_a_checkout() {
     assert_eq!(missing["repositories_queried"], 0);
     let reason = &reasons(&missing)[0].1;
     assert!(
-        reason.ends_with("is here yet; to fetch it: git colony query log --repo 'far' --fetch"),
+        reason.ends_with(
+            "is here yet; to fetch it: git colony catalog query log --repo 'far' --fetch"
+        ),
         "{reason}"
     );
     assert!(served.server.seen().is_empty(), "nothing was fetched");

@@ -14,7 +14,7 @@ use crate::ui::text;
 
 use super::{ingest, promote};
 
-/// Keep documents in a knowledge base, which all clones share; list them
+/// Keep documents in a knowledge base of all clones; list them
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     #[command(subcommand)]

@@ -30,7 +30,7 @@ pub(in crate::cli) struct PromoteArgs {
 
 /// Move documents from sources of the map to the knowledge base
 ///
-/// The reverse of 'promote', in one commit. Only the map is changed: 'ingest' then puts the documents into the knowledge base.
+/// The reverse of 'promote', in one commit. Only the map is changed: 'knowledge ingest' then puts the documents into the knowledge base.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct DemoteArgs {
     /// Files and directories of the commit

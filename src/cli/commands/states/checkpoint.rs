@@ -76,7 +76,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                         .told("A short label; one that is used twice has to be named by the id")
                         .required(),
                     same("rationale"),
-                    how("all_changes", How::OrElse("tag")).told(
+                    how("all_changes", How::OrElse("checkpoints tag")).told(
                         "false: name the present commit only, and leave uncommitted changes out",
                     ),
                     same("off_branch").told("Leave branch, index and HEAD as they are"),

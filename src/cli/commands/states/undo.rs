@@ -22,7 +22,7 @@ use crate::ui::text;
 ///
 /// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
 /// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
-/// 'map' and 'scopes unmap' change only records of scopes, so they are not among the steps: 'undo op-12' undoes one of
+/// 'map' and 'map scopes unmap' change only records of scopes, so they are not among the steps: 'undo op-12' undoes one of
 /// them, and 'map' makes pages that are missing then.
 /// Changes by plain git since the newest operation count as a step, too, and need --force. Later actions that are not
 /// operations (agents, sync, hooks, 'map --worktree') are counted, and the newest is named with the command that
@@ -31,7 +31,7 @@ use crate::ui::text;
 pub(in crate::cli) struct UndoArgs {
     /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)
     ///
-    /// 'map' and 'scopes unmap' are undone by themselves at any time. So is another one that changed only shared records,
+    /// 'map' and 'map scopes unmap' are undone by themselves at any time. So is another one that changed only shared records,
     /// if only plain git has changed anything since.
     #[arg(value_name = "N")]
     steps: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::agents::colony::cone::Cone;
 
-// What 'agents new' and 'clone' have in common. As documentation, it would be the help of 'agents new'.
+// What 'agents new' and 'clones new' have in common. As documentation, it would be the help of 'agents new'.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ConeArgs {
     /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated

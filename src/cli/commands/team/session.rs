@@ -52,7 +52,7 @@ enum Action {
     Resume(Which),
     /// Take over the sessions of an id that this checkout had before it was moved or its origin changed
     ///
-    /// 'paths' lists such ids as orphans. No session of this checkout is overwritten.
+    /// 'status paths' lists such ids as orphans. No session of this checkout is overwritten.
     Adopt {
         /// The earlier id
         #[arg(value_name = "OLD_ID")]
@@ -67,7 +67,7 @@ enum Action {
 #[derive(Debug, clap::Args)]
 #[command(long_about = ABOUT_NEW)]
 struct New {
-    /// The plan of the task, as 'plans' lists it (default: 'default')
+    /// The plan of the task, as 'context plans' lists it (default: 'default')
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
     /// Begin it in the clone of the agent that '--agent' names, and create the clone and a fork if it has none

@@ -18,7 +18,7 @@ use super::git_code;
 /// Ask git about this checkout, within limits
 ///
 /// For agents that have no shell. At most 30 seconds and 1 MiB; '--offset' continues a longer answer. Without pager, color, hooks,
-/// monitor of files, external diff and text conversion; filters of changed files run, as in git. No content of files that 'query'
+/// monitor of files, external diff and text conversion; filters of changed files run, as in git. No content of files that 'catalog query'
 /// hides is shown: likely secrets, and what '.colonyignore' or '.voxignore' names.
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
