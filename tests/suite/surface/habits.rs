@@ -201,3 +201,39 @@ fn restore_takes_a_revision() {
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), target);
     assert_eq!(sandbox.read("a.txt"), "2\n");
 }
+
+#[test]
+fn commands_are_understood_by_their_earlier_names() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "one"]);
+    for (earlier, now) in [
+        (&["topology"][..], &["status", "branches"][..]),
+        (&["id"], &["status", "id"]),
+        (&["paths"], &["status", "paths"]),
+        (&["groups", "a.txt"], &["status", "groups", "a.txt"]),
+        (&["projects"], &["context", "projects"]),
+        (&["projects", "add", "app", ".", "-n"], &["context", "projects", "add", "app", ".", "-n"]),
+        (&["plans"], &["context", "plans"]),
+        (&["watches"], &["watch", "list"]),
+        (&["watches", "stop", "none"], &["watch", "stop", "none"]),
+        (&["scopes"], &["map", "scopes"]),
+        (&["memory", "path"], &["session", "memory", "path"]),
+        (&["query"], &["catalog", "query"]),
+        (&["schema", "scopes"], &["help", "schema", "map", "scopes"]),
+        (&["colony", "list"], &["clones", "colony", "list"]),
+        (&["ingest", "-n"], &["knowledge", "ingest", "-n"]),
+        (&["tag"], &["checkpoints", "tag"]),
+        (&["clone"], &["clones", "new"]),
+    ] {
+        for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"]] {
+            let run = |words: &[&str]| sandbox.run(&[globals, words].concat());
+            let (one, other) = (run(earlier), run(now));
+            assert_eq!((one.code, one.stdout), (other.code, other.stdout), "{earlier:?}");
+            assert_eq!(one.stderr, other.stderr, "{earlier:?}");
+        }
+    }
+    for (earlier, now) in [("ingest", "knowledge ingest"), ("scopes", "map scopes")] {
+        let words: Vec<&str> = ["help"].into_iter().chain(now.split(' ')).collect();
+        assert_eq!(sandbox.colony(&["help", earlier]), sandbox.colony(&words));
+    }
+}

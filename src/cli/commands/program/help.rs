@@ -1,5 +1,6 @@
 //! `git colony help` and the first screen: the commands in groups, told in clap's own words.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use crate::cli::commands::program::schema;
 use crate::cli::complete::ValueKind;
 use crate::cli::declaration::{Declaration, Listing, Screen, Section};
 use crate::cli::reference::manual;
-use crate::cli::{Face, Stop, commands, grammar};
+use crate::cli::{Face, Stop, commands, grammar, habits};
 use crate::desk::manual_pages::{self, ManualPage, ManualReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -190,8 +191,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         return face.answer(&CommandsReport { commands, count });
     }
     let mut command = &mut cli;
-    for name in &args.command {
-        command = command.find_subcommand_mut(name).ok_or_else(|| {
+    let typed: Vec<OsString> = args.command.iter().map(OsString::from).collect();
+    for name in habits::of_this_version(&typed) {
+        command = command.find_subcommand_mut(&name).ok_or_else(|| {
             Error::new(Code::Usage, format!("no command is called '{}'", args.command.join(" ")))
                 .hint("git colony help --all")
         })?;

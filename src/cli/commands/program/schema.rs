@@ -200,10 +200,14 @@ mod tests {
     const WITHOUT: [&str; 2] = ["hook", "mcp"];
 
     fn collect(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
-        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-            let path = format!("{path} {}", sub.get_name());
+        for sub in command.get_subcommands() {
+            let path = format!("{path} {}", sub.get_name()).trim_start().to_owned();
+            // Those that git or a shell calls are hidden and not declared.
+            if sub.is_hide_set() && commands::find(&path).is_none() {
+                continue;
+            }
             if !sub.is_subcommand_required_set() {
-                found.insert(path.trim_start().to_owned());
+                found.insert(path.clone());
             }
             collect(sub, &path, found);
         }
