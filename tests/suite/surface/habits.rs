@@ -223,7 +223,7 @@ fn commands_are_understood_by_their_earlier_names() {
         (&["colony", "list"], &["clones", "colony", "list"]),
         (&["ingest", "-n"], &["knowledge", "ingest", "-n"]),
         (&["tag"], &["checkpoints", "tag"]),
-        (&["clone"], &["clones", "new"]),
+        (&["clone", "--none"], &["clones", "new", "--none"]),
     ] {
         for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"]] {
             let run = |words: &[&str]| sandbox.run(&[globals, words].concat());
