@@ -138,11 +138,23 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         }),
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
-    let mut report = plan.report(&root, &hub)?;
+    put_back(session, &root, &hub, &plan, staged)
+}
+
+/// Fills a new clone, and puts it at its path.
+fn put_back(
+    session: &Session,
+    root: &SharedRoot,
+    hub: &Hub,
+    plan: &Plan<'_>,
+    staged: Staged,
+) -> Result<RestoredAgent> {
+    let world = &session.world;
+    let mut report = plan.report(root, hub)?;
     report.dry_run = false;
-    plan.fill(session, &hub, &staged, &mut report.setup)?;
-    let aside = aside_for(world, &root, plan.agent);
-    report.path = put_in_place(world, staged, around_files.then_some(&aside))?;
+    plan.fill(session, hub, &staged, &mut report.setup)?;
+    let aside = aside_for(world, root, plan.agent);
+    report.path = put_in_place(world, staged, plan.has_files.then_some(&aside))?;
     report.damaged_git_dir = Some(aside).filter(|aside| fs::symlink_metadata(aside).is_ok());
     let inside = session_at(world, &report.path)?;
     if let Some(damaged) = &report.damaged_git_dir {
@@ -151,9 +163,9 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     report.files = Some(inside.repo.scan(&inside.world)?.count_uncommitted());
     publish::publish(&inside)?;
     if let Some(places) = &plan.log {
-        removed_log::delete_log(world, &hub, places, &report.path)?;
+        removed_log::delete_log(world, hub, places, &report.path)?;
     }
-    let approvals = Approvals::of(&root, hub.store.path());
+    let approvals = Approvals::of(root, hub.store.path());
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
     report.clone = inside.membership.map(|member| member.id).unwrap_or_default();
     Ok(report)

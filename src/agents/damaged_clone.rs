@@ -171,9 +171,10 @@ fn add_cone(
 fn has_any(repo: &Repo, tree: Oid, folder: &Path) -> Result<bool> {
     for (name, entry) in repo.entries_of(tree)? {
         let path = name.under(folder);
-        let is_there = match entry.is_directory() {
-            true => has_any(repo, entry.id, &path)?,
-            false => path.symlink_metadata().is_ok(),
+        let is_there = if entry.is_directory() {
+            has_any(repo, entry.id, &path)?
+        } else {
+            path.symlink_metadata().is_ok()
         };
         if is_there {
             return Ok(true);

@@ -80,15 +80,13 @@ pub(super) fn fault_of(git_dir: &Path) -> Option<Fault> {
 /// `git init --separate-git-dir` leaves it: a removal renames the folder only.
 fn moved_git_dir(git_dir: &Path) -> Option<PathBuf> {
     let place = git_dir.parent()?;
-    let moved = match git_dir.read_link() {
-        Ok(target) => place.join(target),
-        Err(_) => {
-            let bytes = plain_file::read(git_dir).ok()?;
-            let named = bytes.strip_prefix(b"gitdir:")?.trim_ascii();
-            place.join(OsStr::from_bytes(named))
-        }
+    let named = if let Ok(target) = git_dir.read_link() {
+        target
+    } else {
+        let bytes = plain_file::read(git_dir).ok()?;
+        OsStr::from_bytes(bytes.strip_prefix(b"gitdir:")?.trim_ascii()).into()
     };
-    let moved = moved.canonicalize().ok()?;
+    let moved = place.join(named).canonicalize().ok()?;
     let member = Membership::read(&membership::path_in(&moved)).ok().flatten()?;
     (!member.is_misplaced_at(place)).then_some(moved)
 }

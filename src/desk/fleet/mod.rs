@@ -131,10 +131,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     };
     let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
     let damaged = agent_places::damaged_here(session)?;
-    let lost = damaged.iter().filter(|clone| clone.is_unusable());
-    rows.extend(lost.map(|clone| Row::of_lost(clone, &forks)));
-    rows.iter_mut().filter(|row| row.unseen.is_some()).for_each(|row| row.find_fork(&forks));
-    rows.sort_by(|a, b| a.agent.cmp(&b.agent));
+    add_damaged(&mut rows, &damaged, &forks);
     describe_all(session, &forks, &mut rows)?;
     marked::mark(session, &forks, &mut rows)?;
     let protected = ProtectedBranches::read(&session.world, repo);
@@ -186,6 +183,16 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// Adds a row for each clone in which git cannot work, and finds the forks of others that cannot be read.
+fn add_damaged(rows: &mut Vec<Row>, damaged: &[DamagedClone], forks: &[Fork]) {
+    let lost = damaged.iter().filter(|clone| clone.is_unusable());
+    rows.extend(lost.map(|clone| Row::of_lost(clone, forks)));
+    for row in rows.iter_mut().filter(|row| row.unseen.is_some()) {
+        row.find_fork(forks);
+    }
+    rows.sort_by(|a, b| a.agent.cmp(&b.agent));
 }
 
 /// Returns `true` if commands are known that test merged work.

@@ -74,7 +74,7 @@ pub(in crate::git) struct LostBranch {
 impl LostBranch {
     /// Looks in the log of a branch that has no ref.
     pub(in crate::git) fn find(common_dir: &Path, name: &RefName) -> Option<LostBranch> {
-        let last = reflog_in(common_dir, name).into_iter().filter_map(|entry| entry.new).last()?;
+        let last = reflog_in(common_dir, name).into_iter().rev().find_map(|entry| entry.new)?;
         // It is shown, and may be used elsewhere.
         let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_owned());
         Some(LostBranch { name: name.clone(), last, common_dir })
@@ -94,7 +94,7 @@ impl LostBranch {
         let path = self.name.under(&self.common_dir);
         let refs = self.common_dir.join("refs");
         let mut above = path.ancestors().skip(1).take_while(|above| **above != refs);
-        path.is_dir() || above.any(|above| above.is_file())
+        path.is_dir() || above.any(Path::is_file)
     }
 
     fn command(&self) -> String {

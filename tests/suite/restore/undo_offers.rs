@@ -90,7 +90,7 @@ fn an_undo_keeps_the_checkpoint_that_has_the_only_copy() {
         let before = sandbox.visible_state();
         let refused = sandbox.json(&["undo"]);
         assert_eq!(refused["code"], "checkpoint-needed", "{wreck:?} {refused:#}");
-        assert_eq!(refused["hint"], "git colony restore good   # brings them back");
+        assert_eq!(refused["hint"], "git colony restore good   # or: git colony undo --force");
         let plan = sandbox.json(&["undo", "-n"]);
         assert_eq!((&plan["ok"], &plan["refused"]["code"]), (&false.into(), &refused["code"]));
         assert_eq!(sandbox.visible_state(), before);
