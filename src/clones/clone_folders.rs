@@ -39,6 +39,9 @@ pub fn lost_git_dir(git_dir: &Path) -> Option<&'static str> {
     if moved_git_dir(git_dir).is_some() {
         return None;
     }
+    if git_dir.is_symlink() {
+        return Some("is a symlink to another repository");
+    }
     let damage = git_directory::damage(git_dir);
     damage.or_else(|| {
         let is_lost = hub_of(git_dir).is_none() && !has_all_objects(git_dir);

@@ -674,3 +674,24 @@ fn a_clone_whose_folder_is_gone_is_told_and_restored() {
     assert_eq!(row(&here, "ada")["commits"], 1);
     assert!(!desk.colony(&["fleet"]).contains("repair:"));
 }
+
+#[test]
+fn a_git_dir_of_another_agent_is_not_taken_for_its_own() {
+    for (swap, repair) in [
+        ("rm -rf .git && ln -s \"$BOB/.git\" .git", "agents restore"),
+        ("rm -rf .git && cp -r \"$BOB/.git\" .git", "clones refresh"),
+    ] {
+        let desk = Sandbox::new();
+        let ada = agent(&desk, "ada");
+        commit(&ada, "kept.txt", "kept\n");
+        let bob = agent(&desk, "bob");
+        commit(&bob, "bob.txt", "bob\n");
+        let before = published(&desk);
+        shell(&ada.with("BOB", &bob.root), swap);
+        let words: Vec<&str> = repair.split(' ').chain(["ada"]).collect();
+        desk.colony(&words);
+        shell(&ada, "git commit -qm x --allow-empty || true; git colony checkpoint -m x");
+        assert_eq!(missing(&desk, &before), Vec::<String>::new(), "{swap}");
+        assert_eq!(bob.git(&["log", "-1", "--format=%s"]), "edit bob.txt", "{swap}");
+    }
+}

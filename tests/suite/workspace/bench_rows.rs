@@ -49,7 +49,7 @@ fn a_row_has_the_name_of_a_command_and_no_argument() {
     assert!(!text.contains("s3cret"), "{text}");
     let rows = rows(&text);
     let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("command"), ["query text", "checkpoint", "restore", "status"]);
+    assert_eq!(of("command"), ["catalog query text", "checkpoint", "restore", "status"]);
     assert_eq!(of("exit"), [1, 0, 128, 0]);
     assert_eq!(of("session"), [json!("s-1"), json!("s-1"), json!(null), json!(null)]);
     let keys: Vec<_> = rows[0].as_object().unwrap().keys().collect();
@@ -68,7 +68,7 @@ fn the_file_is_bounded_and_keeps_the_newer_half() {
     let text = sandbox.read(&file);
     assert!(text.len() < 6 << 20, "{}", text.len());
     let mut newest = text.lines().rev();
-    assert!(newest.next().unwrap().contains("\"command\":\"id\""));
+    assert!(newest.next().unwrap().contains("\"command\":\"status id\""));
     assert_eq!(newest.next(), Some("last"));
     assert!(newest.all(|row| row.len() == 99));
 }
