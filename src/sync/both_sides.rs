@@ -78,7 +78,7 @@ impl Look {
         let do_notes_count = remote_identity::is_known(session, remote) && !offered.is_empty();
         if !(do_notes_count || notes.is_empty()) {
             (session.world.narrate)(&format!(
-                "'{}' has another URL than before, or was emptied: refs missing there do not count \
+                "'{}' has another URL or history than before: refs missing there do not count \
                 as deleted",
                 remote.name()
             ));
