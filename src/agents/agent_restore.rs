@@ -153,6 +153,12 @@ fn put_back(
     let mut report = plan.report(root, hub)?;
     report.dry_run = false;
     plan.fill(session, hub, &staged, &mut report.setup)?;
+    if plan.has_files {
+        // Another restore may have repaired it meanwhile.
+        let request = Request { name: plan.agent.to_owned(), ..Request::default() };
+        lost_folder(session, root, &request)?
+            .map_or_else(|| refuse(session, &request), |_| Ok(()))?;
+    }
     let aside = aside_for(world, root, plan.agent);
     report.path = put_in_place(world, staged, plan.has_files.then_some(&aside))?;
     report.damaged_git_dir = Some(aside).filter(|aside| fs::symlink_metadata(aside).is_ok());
