@@ -93,18 +93,34 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
     }
     let named = names::find(&session.repo, agent)
         .map_err(|error| agent_places::explain_unknown(session, agent, error))?;
-    let published = named.published.as_ref().and_then(|published| published.agent.as_deref());
+    let elsewhere = named.elsewhere.as_ref().map(|agent| agent.work.agent.as_str());
+    let here = named.published.as_ref().and_then(|published| published.agent.as_deref());
+    let published = here.or(elsewhere);
     let fork = Some(named.name.as_str()).filter(|name| name.starts_with("fork/"));
     // A fork that an agent has in its clone is the agent's, though others have copies of it.
-    let all = forks::lines_of_work(session)?;
-    let of_fork = all.iter().find(|line| Some(line.name.as_str()) == fork && line.agent.is_some());
+    let lines = forks::lines_of_work(session)?;
+    let of_fork =
+        lines.iter().find(|line| Some(line.name.as_str()) == fork && line.agent.is_some());
     let Some(name) = published.or(of_fork.and_then(|line| line.agent.as_deref())).or(fork) else {
         let message = format!("'{agent}' is neither an agent nor a fork");
         return Err(Error::new(Code::ForkNotFound, message).unchanged().hint("git colony"));
     };
     // A copy may be older than the work of the agent.
     let sha = of_fork.map_or(named.commit, |line| line.head_sha);
-    mark(session, MarkKind::Held, MarkedWork { name, clone: None, sha }, marking)
+    let own = agent_places::find(session, name).ok().filter(|_| elsewhere.is_none());
+    let there = named.elsewhere.as_ref().map(|agent| agent.work.clone.clone());
+    let clone = own.map(|clone| clone.member.id).or(there);
+    let clone = match marking {
+        Marking::Put(_) => clone,
+        // Its clone may have been removed since.
+        Marking::Gone => {
+            let marks = all(session);
+            let held = marks.find_held(name, clone.as_deref());
+            held.and_then(|(clone, _)| clone.map(str::to_owned))
+        }
+    };
+    let work = MarkedWork { name, clone: clone.as_deref(), sha };
+    mark(session, MarkKind::Held, work, marking)
 }
 
 /// Makes or deletes one mark, and tells the other clones.

@@ -36,7 +36,7 @@ pub enum MarkKind {
 pub struct MarkedWork<'a> {
     /// The agent, or the fork.
     pub name: &'a str,
-    /// The id of its clone, where it speaks for itself: an agent of another machine may have its name.
+    /// The id of its clone; `None` for a fork without one. An agent of another machine may have its name.
     pub clone: Option<&'a str>,
     /// Its commit.
     pub sha: Oid,
@@ -80,8 +80,8 @@ struct StoredMark {
 pub struct Marks {
     /// What agents have said that they are done with, by the ids of their clones.
     pub done: BTreeMap<String, Mark>,
-    /// The agents whose work is held back.
-    pub held: BTreeMap<String, Mark>,
+    /// The work that is held back: the name of the agent or fork, and the id of its clone.
+    held: BTreeMap<(String, Option<String>), Mark>,
 }
 
 impl Marks {
@@ -98,11 +98,33 @@ impl Marks {
             };
             match (kind, work.split_once(':')) {
                 ("done", Some((_, clone))) => drop(marks.done.insert(clone.to_owned(), mark)),
-                ("held", _) => drop(marks.held.insert(name_of(work).to_owned(), mark)),
+                ("held", Some((name, clone))) => {
+                    marks.held.insert((name.to_owned(), Some(clone.to_owned())), mark);
+                }
+                ("held", None) => drop(marks.held.insert((work.to_owned(), None), mark)),
                 _ => {}
             }
         }
         Ok(marks)
+    }
+
+    /// Returns `true` if no work is held back.
+    pub fn hold_nothing(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Lists the work that is held back: the names, and the marks.
+    pub fn held(&self) -> impl Iterator<Item = (&str, &Mark)> {
+        self.held.iter().map(|((name, _), mark)| (name.as_str(), mark))
+    }
+
+    /// Finds the mark on the work of an agent or fork, with the id of the clone that the mark is on, if any. Without a
+    /// clone, any of that name counts.
+    pub fn find_held(&self, name: &str, clone: Option<&str>) -> Option<(Option<&str>, &Mark)> {
+        let mut of_name = self.held.iter().filter(|((other, _), _)| other == name);
+        let fits = |of: &Option<String>| clone.is_none() || of.is_none() || of.as_deref() == clone;
+        let ((_, of), mark) = of_name.find(|((_, of), _)| fits(of))?;
+        Some((of.as_deref(), mark))
     }
 }
 

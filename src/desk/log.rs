@@ -116,9 +116,7 @@ pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
     let line = match agent_state::find(session, typed)? {
         Some(state) => of_state(repo, &state),
         None => match names::find(repo, typed) {
-            Ok(named) if named.published.as_ref().is_some_and(|it| it.agent.is_some()) => {
-                of_named(repo, named)
-            }
+            Ok(named) if named.is_of_agent() => of_named(repo, named),
             _ => return Ok(None),
         },
     };

@@ -72,6 +72,8 @@ impl Choice<'_> {
         let takes_all = matches!(self.request.who, Who::All);
         let branch = self.train.branch().short();
         let is_into = |row: &&Row| row.into.as_ref().is_some_and(|into| into.branch == branch);
+        // Work of other machines is landed there, unless it is named.
+        let is_here = |row: &&Row| row.elsewhere.is_none();
         let has_more = |row: &&Row| {
             let outcome = row.into.as_ref().map(|into| into.outcome);
             row.commits > 0 && outcome != Some(MergeOutcome::UpToDate)
@@ -79,7 +81,8 @@ impl Choice<'_> {
         let own = session.settings.agent.as_deref();
         let is_other = |row: &&Row| own.is_none() || row.agent.as_deref() != own;
         let is_ready = |row: &&Row| takes_all || (row.done.is_some() && row.unsaved == Some(0));
-        let open = report.agents.iter().filter(is_other).filter(has_more).filter(is_into);
+        let open =
+            report.agents.iter().filter(is_other).filter(is_here).filter(has_more).filter(is_into);
         let is_dirty =
             |row: &&Row| row.done.is_some() && row.unsaved.is_some_and(|count| count > 0);
         if !takes_all {

@@ -30,6 +30,8 @@ pub enum Kind {
     Blackboard,
     /// The maps of rewritten histories: they are only fast-forwarded.
     Migrations,
+    /// The committed work of the agents of one checkout, which that checkout alone writes.
+    Machine,
 }
 
 /// A row of the allow-list: a ref of this name or all below it, and the folder that remembers the remote's
@@ -49,6 +51,7 @@ const TRAVELERS: &[Traveler] = &[
     row("refs/colony/knowledge", Kind::Knowledge, "knowledge"),
     row("refs/colony/blackboard", Kind::Blackboard, "blackboard"),
     row("refs/colony/migrations", Kind::Migrations, "migrations"),
+    row("refs/colony/machines", Kind::Machine, "machines"),
 ];
 
 impl Kind {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::fork::fork_record::ForkRecord;
+use crate::design::fork::machines;
 use crate::git::refs::FoundRef;
 use crate::git::remote::{Fetch, Listed, Remote};
 use crate::git::worktree::safe_path;
@@ -265,6 +266,7 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
         }
         Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
         Kind::Migrations => unless_read(migration::flaw(repo, id)),
+        Kind::Machine => machines::flaw(repo, name, id),
         Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, name, id)),
         Kind::ForkBranch => None,
     }

@@ -10,6 +10,7 @@ mod apply;
 mod both_sides;
 pub mod clone_refresh;
 mod keyed_records;
+mod machine_work;
 mod obstacles;
 mod outboxes;
 mod plan;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::design::fork::machines;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::lfs::locks;
@@ -120,6 +122,14 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     locks::ask_beside(session, name);
     report.refs = refs.into_values().collect();
     Ok(report)
+}
+
+/// Announces branches that moved, and returns them.
+fn announced(session: &Session, moved: Vec<ChangedBranch>) -> Vec<ChangedBranch> {
+    for branch in &moved {
+        announce_changed(session, branch);
+    }
+    moved
 }
 
 /// Announces that a remote branch has moved.
@@ -221,6 +231,7 @@ impl<'a> Plan<'a> {
             push_url: remote.push_url(),
             refs: Vec::new(),
             branch_changed: Vec::new(),
+            agent_changed: Vec::new(),
             consent: self.leave.consent,
             waiting: None,
             branch_ahead: None,
@@ -231,15 +242,13 @@ impl<'a> Plan<'a> {
     /// Reads both sides, decides and acts, once.
     fn round(&self, session: &Session, remote: &Remote<'_>, run: &mut Run) -> Result<Race> {
         let Run { before, refs, report } = run;
+        let agents = machines::tips(&session.repo)?;
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
         look.fetch(session, remote, self.wish.way)?;
         let now = branches(session, remote.name())?;
         let moved = changed(std::mem::replace(before, now.clone()), now);
-        for branch in &moved {
-            announce_changed(session, branch);
-        }
-        report.branch_changed.extend(moved);
+        report.branch_changed.extend(announced(session, moved));
         look.inspect(&session.repo);
         let steps = plan::steps(session, &look, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
@@ -247,6 +256,8 @@ impl<'a> Plan<'a> {
             self.leave.permit(session, remote)?;
         }
         let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
+        let moved = announced(session, changed(agents, machines::tips(&session.repo)?));
+        report.agent_changed.extend(moved);
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::{Oid, RefChange, RefName, Repo, plain_file};
+use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Result};
 use crate::records::join::RecordJoin;
 use crate::records::outbox::Writer;
 use crate::records::rules::Sides;
 use crate::store::Session;
-use crate::store::files::atomic;
+use crate::store::files::writer_name;
 
 /// The maximum number of outboxes of one record that are joined at once.
 const MAX_JOINED: usize = 200;
@@ -110,8 +110,7 @@ impl RecordSides<'_> {
 
 /// Reads the name of this repository as a writer; `None` if it has posted nothing yet.
 pub(super) fn writer(session: &Session) -> Option<Writer> {
-    let name = plain_file::read(path(session)).ok()?;
-    Writer::parse(std::str::from_utf8(&name).ok()?.trim())
+    Writer::parse(&writer_name::read(&session.repo)?)
 }
 
 /// Returns the move of the outbox of this repository for a record. One without a name as a writer gets one; `None` where
@@ -129,21 +128,12 @@ pub(super) fn post(
 }
 
 /// Gives this repository a new name as a writer.
-fn new_writer(session: &Session) -> Result<Writer> {
+pub(super) fn new_writer(session: &Session) -> Result<Writer> {
     let writer = Writer::new((session.world.entropy)());
-    if session.is_dry() {
-        return Ok(writer);
+    if !session.is_dry() {
+        writer_name::write(&session.repo, writer.as_str())?;
     }
-    let path = path(session);
-    if let Some(folder) = path.parent() {
-        atomic::make_directory(folder)?;
-    }
-    atomic::write_durably(&path, writer.as_str().as_bytes())?;
     Ok(writer)
-}
-
-fn path(session: &Session) -> std::path::PathBuf {
-    session.repo.common_dir().join("colony").join("writer")
 }
 
 /// Returns the deletions of outboxes whose version the record has.

@@ -14,7 +14,8 @@ use crate::store::Session;
 use crate::store::refs::ref_names;
 
 use super::both_sides::Look;
-use super::{Direction, SyncResult, SyncedRef, Way, keyed_records, obstacles, withheld};
+use super::{Direction, SyncResult, SyncedRef, Way};
+use super::{keyed_records, machine_work, obstacles, withheld};
 
 /// The decision about one ref.
 pub(super) struct Step {
@@ -65,6 +66,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
                 steps.extend(keyed_records::decide(session, look, &name, wish)?);
                 continue;
             }
+            Some(Kind::Machine) => continue,
             Some(Kind::CheckpointTag) if is_unwanted(session, look, &name) => SyncVerdict::Nothing,
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Migrations) => verdict::decide_shared(&sides, standing(repo, &sides)),
@@ -79,6 +81,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
     for label in labels {
         steps.extend(fork_steps(repo, look, &label, who.as_deref(), way)?);
     }
+    steps.extend(machine_work::steps(session, look, wish)?);
     obstacles::refuse(session, look, &mut steps, way)?;
     withheld::keep(session, look, &mut steps, wish.allowed)?;
     if way == Way::Ask {

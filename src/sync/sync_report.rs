@@ -108,6 +108,8 @@ pub struct SyncReport {
     pub refs: Vec<SyncedRef>,
     /// The remote branches that moved.
     pub branch_changed: Vec<ChangedBranch>,
+    /// The agents of other machines whose work moved, by `<machine>/<agent>`.
+    pub agent_changed: Vec<ChangedBranch>,
     /// Whether publishing there is permitted.
     pub consent: Consent,
     /// The refs that wait for consent; `None` if there are none.
@@ -124,6 +126,8 @@ pub struct Moved {
     /// The labels of forks.
     forks: BTreeSet<String>,
     checkpoints: usize,
+    /// Checkouts whose agents have other commits now.
+    machines: usize,
     records: usize,
     /// Forks and refs that were deleted, and are not counted above.
     deleted: BTreeSet<String>,
@@ -146,6 +150,11 @@ impl SyncReport {
             match (label, travelers::kind_of(&row.name)) {
                 (Some(label), _) => drop(moved.forks.insert(label)),
                 (None, Some(Kind::Checkpoint | Kind::CheckpointTag)) => moved.checkpoints += 1,
+                // Where agents have other commits, those are counted.
+                (None, Some(Kind::Machine)) => {
+                    let counts = side == Direction::Push || self.agent_changed.is_empty();
+                    moved.machines += usize::from(counts);
+                }
                 _ => moved.records += 1,
             }
         }
@@ -173,6 +182,9 @@ impl Moved {
         ];
         for (number, noun) in counts {
             texts.extend((number > 0).then(|| count(number, noun)));
+        }
+        if self.machines > 0 {
+            texts.push(format!("the agents of {}", count(self.machines, "machine")));
         }
         if let Some(last) = texts.last_mut().filter(|_| self.queued > 0) {
             *last = format!("{last} ({} to be joined by the next sync)", self.queued);

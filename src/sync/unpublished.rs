@@ -25,6 +25,9 @@ pub struct Waiting {
     pub forks: usize,
     /// The number of checkpoints.
     pub checkpoints: usize,
+    /// Whether the committed work of the agents of this checkout is among them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agents: bool,
     /// The number of other records.
     pub records: usize,
     /// The number of refs that would be deleted on the remote, not included above.
@@ -55,6 +58,7 @@ impl Waiting {
             refs: staying.len(),
             forks: forks.len(),
             checkpoints: of(&[Kind::Checkpoint, Kind::CheckpointTag]),
+            agents: of(&[Kind::Machine]) > 0,
             records: of(&[Kind::Scopes, Kind::Knowledge, Kind::Blackboard, Kind::Migrations]),
             deletions: names.len() - staying.len(),
             urls: leave.targets.iter().map(RemoteUrl::without_credentials).collect(),
@@ -72,7 +76,8 @@ impl Waiting {
         ]
         .into_iter()
         .filter(|(number, _)| *number > 0);
-        counts.map(|(number, noun)| count(number, noun)).collect()
+        let agents = self.agents.then(|| "the work of its agents".to_owned());
+        counts.map(|(number, noun)| count(number, noun)).chain(agents).collect()
     }
 }
 

@@ -60,7 +60,7 @@ fn brought_by(step: &Step) -> Option<Oid> {
 }
 
 /// Describes the files that would be published, and the command that publishes them.
-fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
+pub(super) fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
     const MAX_NAMED: usize = 3;
     let mut named: Vec<String> =
         paths.iter().take(MAX_NAMED).map(|path| format!("'{path}'")).collect();

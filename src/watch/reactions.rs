@@ -1,13 +1,7 @@
 //! What the watcher does after changes: it maps scopes again or marks them, keeps the state, asks the remote.
 
-use std::collections::BTreeMap;
-
-use serde_json::json;
-
 use crate::agents::colony::taking_part;
 use crate::design::checkpoint::automatic;
-use crate::git::remote::Remote;
-use crate::git::{Oid, RefName};
 use crate::map::mapping::MapResult;
 use crate::map::pages;
 use crate::map::{self, map_worktree};
@@ -17,6 +11,7 @@ use crate::repo_map::show::MapState;
 use crate::search;
 use crate::store::Session;
 use crate::store::state::{Watch, event_log};
+use crate::sync;
 
 use super::triggers::Rows;
 
@@ -76,32 +71,16 @@ pub(super) fn keep(session: &Session) -> Result<Keeping> {
     })
 }
 
-/// Fetches the branches of the remote, and announces those that have moved. Returns their names.
+/// Fetches what the remote has: branches, records, the work of agents of other machines. Announces what has moved, and
+/// returns the names.
 pub(super) fn fetch(session: &Session) -> Result<Vec<String>> {
-    let before = branches(session)?;
-    Remote::find(&session.repo, &session.world, REMOTE)?.fetch_branches()?;
-    let after = branches(session)?;
-    let mut moved = Vec::new();
-    for (branch, new) in &after {
-        let old = before.get(branch);
-        if old == Some(new) {
-            continue;
-        }
-        let ref_name = branch.to_string();
-        let branch = ref_name.strip_prefix("refs/remotes/").unwrap_or(&ref_name);
-        let value = json!({
-            "scope_id": branch, "source_event_key": null, "branch": branch,
-            "old_sha": old, "new_sha": new, "kind": "fetch",
-        });
-        event_log::emit_to_all(session, format!("branch_changed:{branch}"), value);
-        moved.push(branch.to_owned());
+    let remote = Some(REMOTE.to_owned());
+    let request = sync::Request { remote, way: sync::Way::Fetch, allow_secrets: Vec::new() };
+    let report = sync::sync(session, &request)?;
+    // It is not what the agent does that watches, and it hears of them, too.
+    for event in session.world.changes.take_announced() {
+        event_log::emit_to_all(session, event.key, event.value);
     }
-    Ok(moved)
-}
-
-fn branches(session: &Session) -> Result<BTreeMap<RefName, Oid>> {
-    let prefix = format!("refs/remotes/{REMOTE}/");
-    let found = session.repo.refs_below(&prefix)?.into_iter();
-    let is_branch = |name: &RefName| !name.as_bytes().ends_with(b"/HEAD");
-    Ok(found.filter(|found| is_branch(&found.name)).map(|found| (found.name, found.id)).collect())
+    let moved = report.branch_changed.into_iter().chain(report.agent_changed);
+    Ok(moved.map(|branch| branch.name).collect())
 }

@@ -14,7 +14,8 @@ use crate::store::Session;
 
 use super::claims::Claims;
 use super::fork_problem::ForkProblem;
-use super::found_forks::{FoundFork, found, on_remotes, own_line, without_begun_on};
+use super::found_forks::{self, FoundFork, found, on_remotes, own_line, without_begun_on};
+use super::machines::Elsewhere;
 use super::names::label_of;
 use super::old_history::{OldHistory, OwnCommits, Place};
 use super::shared_work::{Lineage, Reverted, SharedWork};
@@ -34,6 +35,9 @@ pub struct Fork {
     /// The remote, if only a remote has the fork; the name begins with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
+    /// Where it is, if an agent of another machine has it; the name begins with the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// Its tip.
     pub head_sha: Oid,
     /// The commit it was created at; for a branch without a record, the common ancestor with
@@ -130,6 +134,7 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
     let mut all = without_begun_on(&session.repo, found(&session.repo)?)?;
     let elsewhere = on_remotes(&session.repo, &all)?;
     all.extend(elsewhere);
+    all.extend(found_forks::elsewhere(&session.repo)?);
     compared(session, all)
 }
 
@@ -162,7 +167,9 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
         is_in_use: true,
         record: None,
         remote: None,
+        elsewhere: None,
     }));
+    lines.extend(found_forks::elsewhere(repo)?);
     if published_forks::is_agents_clone(repo)?
         && let Some(own) = own_line(repo)?
     {
@@ -250,6 +257,7 @@ fn describe(found: &FoundFork) -> Fork {
         name: found.name.clone(),
         agent: found.agent.clone(),
         remote: found.remote.clone(),
+        elsewhere: found.elsewhere.clone(),
         head_sha: found.tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
@@ -408,7 +416,8 @@ pub fn base_with(repo: &Repo, target: Oid, line: &Lineage) -> Result<Option<Oid>
 impl Fork {
     /// Returns it as a branch that may share work with others.
     pub(in crate::design) fn line(&self) -> Lineage {
-        let name = self.name.rsplit_once("fork/").map_or(self.name.as_str(), |(_, label)| label);
+        let branch = self.elsewhere.as_ref().map_or(&self.name, |place| &place.branch);
+        let name = branch.rsplit_once("fork/").map_or(branch.as_str(), |(_, label)| label);
         Lineage::named(self.merged, self.since, name)
     }
 

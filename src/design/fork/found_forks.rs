@@ -6,6 +6,7 @@ use crate::store::refs::ref_names;
 
 use super::fork_problem::ForkProblem;
 use super::fork_record::{self, ForkRecord};
+use super::machines::{self, Elsewhere};
 use super::names::label_of;
 use super::{published_forks, remote_forks};
 
@@ -22,6 +23,8 @@ pub(in crate::design) struct FoundFork {
     pub(in crate::design) record: Option<ForkRecord>,
     /// The remote, if only a remote has it.
     pub(in crate::design) remote: Option<String>,
+    /// Where it is, if an agent of another machine has it.
+    pub(in crate::design) elsewhere: Option<Elsewhere>,
 }
 
 /// Finds the forks of this repository, and those that others have published.
@@ -36,6 +39,7 @@ pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
             agent: None,
             is_in_use: true,
             remote: None,
+            elsewhere: None,
         })
     });
     let published = published_forks::forks(repo)?.into_iter().map(|fork| FoundFork {
@@ -46,6 +50,7 @@ pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
         tip: fork.commit,
         record: fork.record,
         remote: None,
+        elsewhere: None,
     });
     Ok(own.chain(published).collect())
 }
@@ -90,6 +95,7 @@ pub(in crate::design) fn on_remotes(repo: &Repo, known: &[FoundFork]) -> Result<
             is_in_use: false,
             record: fork_record::of_branch(repo, &fork.label),
             remote: Some(fork.remote),
+            elsewhere: None,
         });
     }
     Ok(missing)
@@ -108,5 +114,27 @@ pub(in crate::design) fn own_line(repo: &Repo) -> Result<Option<FoundFork>> {
         is_in_use: true,
         record: None,
         remote: None,
+        elsewhere: None,
     }))
+}
+
+/// The maximum number of agents of other machines that are compared: the newest.
+const MAX_ELSEWHERE: usize = 100;
+
+/// Lists the work of agents of other machines, the newest first.
+pub(in crate::design) fn elsewhere(repo: &Repo) -> Result<Vec<FoundFork>> {
+    let mut found = machines::list(repo)?;
+    found.sort_by(|a, b| b.place.known_at.cmp(&a.place.known_at));
+    found.truncate(MAX_ELSEWHERE);
+    let lines = found.into_iter().map(|agent| FoundFork {
+        record: agent.record(repo),
+        name: agent.name,
+        branch: None,
+        agent: None,
+        tip: agent.work.commit,
+        is_in_use: true,
+        remote: None,
+        elsewhere: Some(agent.place),
+    });
+    Ok(lines.collect())
 }

@@ -10,6 +10,7 @@ pub mod forks;
 mod found_forks;
 mod given_base;
 pub mod locked_paths;
+pub mod machines;
 pub mod names;
 pub mod old_history;
 pub mod published_forks;

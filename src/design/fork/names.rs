@@ -7,8 +7,9 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::refs::ref_names;
 
+use super::machines::RemoteAgent;
 use super::published_forks::{self, Published};
-use super::{fork_record, remote_forks};
+use super::{fork_record, machines, remote_forks};
 
 /// A commit, and the name it was found under.
 #[derive(Clone, Debug)]
@@ -21,11 +22,18 @@ pub struct Named {
     pub name: String,
     /// The publisher of the branch, if another repository published it.
     pub published: Option<Published>,
+    /// Where it is, if it is the work of an agent of another machine.
+    pub elsewhere: Option<RemoteAgent>,
 }
 
 impl Named {
     fn commit(commit: Oid, name: String) -> Named {
-        Named { commit, branch: None, name, published: None }
+        Named { commit, branch: None, name, published: None, elsewhere: None }
+    }
+
+    fn elsewhere(agent: RemoteAgent) -> Named {
+        let named = Named::commit(agent.work.commit, agent.name.clone());
+        Named { elsewhere: Some(agent), ..named }
     }
 
     fn published(published: Published) -> Named {
@@ -34,7 +42,13 @@ impl Named {
             branch: None,
             name: published.branch.clone(),
             published: Some(published),
+            elsewhere: None,
         }
+    }
+
+    /// Returns `true` if it is the work of an agent, here or on another machine.
+    pub fn is_of_agent(&self) -> bool {
+        self.elsewhere.is_some() || self.published.as_ref().is_some_and(|it| it.agent.is_some())
     }
 
     /// Returns the label, if the name stands for a fork.
@@ -44,13 +58,16 @@ impl Named {
 
     /// Returns `true` if it is a branch, here or published.
     pub fn is_branch(&self) -> bool {
-        self.branch.is_some() || self.published.is_some()
+        self.branch.is_some() || self.published.is_some() || self.elsewhere.is_some()
     }
 
     /// Returns the name of the branch a fork was created from, if that was recorded.
     pub fn base_branch(&self, repo: &Repo) -> Option<String> {
         if let Some(published) = &self.published {
             return published.record.clone()?.base_branch;
+        }
+        if let Some(agent) = &self.elsewhere {
+            return agent.work.base_branch.clone();
         }
         let on_remote = || Some(remote_forks::find(repo, &self.name).ok()??.label);
         let label = self.fork_label().or_else(on_remote)?;
@@ -100,6 +117,9 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
         return Ok(named);
     }
+    if !names_another && let Some(agent) = machines::find(repo, typed)? {
+        return Ok(Named::elsewhere(agent));
+    }
     match repo.resolve_commit(typed) {
         Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
         Err(unknown) => match before_published(repo, typed)? {
@@ -131,6 +151,7 @@ pub(in crate::design) fn find_branch(repo: &Repo, name: &str) -> Result<Option<N
                 name: branch.short(),
                 branch: Some(branch),
                 published: None,
+                elsewhere: None,
             }));
         }
     }

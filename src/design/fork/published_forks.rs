@@ -37,6 +37,16 @@ impl Published {
         }
     }
 
+    /// Returns the commit that it was created at, if it is a fork.
+    pub fn base(&self) -> Option<Oid> {
+        self.record.as_ref().map(|record| record.base)
+    }
+
+    /// Returns the branch that it was created from, if it is a fork and was created from a branch.
+    pub fn base_branch(&self) -> Option<String> {
+        self.record.as_ref()?.base_branch.clone()
+    }
+
     fn is_detached(&self) -> bool {
         self.copy.ends_with("/detached")
     }
@@ -116,6 +126,18 @@ pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Pub
     let is_it = |copy: &&Copy| copy.agent.as_deref() == Some(agent) && is_checked_out(copy);
     let fitting: Vec<_> = copies.iter().filter(is_it).collect();
     one_of(repo, agent, &fitting)
+}
+
+/// Finds what a clone has checked out, as published.
+pub fn of_member(repo: &Repo, clone: &Membership) -> Result<Option<Published>> {
+    let prefix = RefName::from(clone.published_below().trim_end_matches('/'));
+    let Some(prefix) = mirror_of(&prefix) else {
+        return Ok(None);
+    };
+    let prefix = format!("{prefix}/");
+    let copies = copies(repo)?;
+    let found = copies.iter().find(|copy| copy.prefix == prefix && is_checked_out(copy));
+    Ok(found.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
 }
 
 /// Returns `true` if this is the clone of an agent.

@@ -89,6 +89,7 @@ fn binding(
         branch: Some(sides.goal.branch.clone()),
         name: String::new(),
         published: None,
+        elsewhere: None,
     };
     let owner = path_gate::owner_of(session, &goal);
     let mut bound = BTreeMap::new();

@@ -96,7 +96,7 @@ fn stand_in(source: Result<Named>, other: &StandIn) -> Result<Named> {
     match source {
         Ok(source) => Ok(Named { commit, name, ..source }),
         Err(error) if error.code() == Code::RevisionNotFound => {
-            Ok(Named { commit, branch: None, name, published: None })
+            Ok(Named { commit, branch: None, name, published: None, elsewhere: None })
         }
         Err(error) => Err(error),
     }

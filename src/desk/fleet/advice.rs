@@ -105,6 +105,8 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         let is_lost = row.agent.as_deref().is_some_and(|agent| lost.contains(agent));
         let is_whole = row.problem.is_none() && !is_lost;
         let is_waiting = is_held || row.is_as_reverted;
+        // It is merged on its machine, unless it is named.
+        let is_waiting = is_waiting || row.elsewhere.is_some();
         let is_free = row.outside_scope.is_empty() && is_whole && !is_waiting;
         is_free && row.commits > 0 && !is_settling(row)
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agents::agent_marks;
-use crate::blackboard::agent_marks::Mark;
+use crate::blackboard::agent_marks::{Mark, Marks};
 use crate::clones::hub::locate;
 use crate::clones::test_results::TestResults;
 use crate::clones::try_tree::TryPlace;
@@ -28,18 +28,18 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
         let tip = tip_of(row);
         let done = row.clone_id.as_ref().and_then(|clone| marks.done.remove(clone));
         row.done = done.filter(|mark| Some(mark.sha) == tip);
-        if let Some(held) = name_of(row).and_then(|name| marks.held.get(name))
+        if let Some(held) = held_mark(&marks, row)
             && is_about(&session.repo, held, row, tip)?
         {
             row.held = Some(held.clone());
         }
     }
     mark_tested(session, forks, rows)?;
-    if marks.held.is_empty() {
+    if marks.hold_nothing() {
         return Ok(());
     }
     let mut claims = Claims::default();
-    let held = held_commits(&session.repo, &marks.held, forks, rows)?;
+    let held = held_commits(&session.repo, &marks, forks, rows)?;
     for row in rows.iter_mut().filter(|row| row.held.is_none() && row.commits > 0) {
         let Some(fork) = forks.iter().find(|fork| row.is_on(fork)) else {
             continue;
@@ -98,7 +98,14 @@ fn is_about(repo: &Repo, mark: &Mark, row: &Row, tip: Option<Oid>) -> Result<boo
     Ok(repo.commits_between(mark.sha, &[tip], 1)?.is_empty())
 }
 
-/// Returns the name under which the work of a row is held back.
+/// Finds the mark that holds the work of a row back.
+fn held_mark<'m>(marks: &'m Marks, row: &Row) -> Option<&'m Mark> {
+    let agent = row.elsewhere.as_ref().map(|place| &place.agent);
+    let name = agent.or_else(|| name_of(row))?;
+    marks.find_held(name, row.clone_id.as_deref()).map(|(_, mark)| mark)
+}
+
+/// Returns the name of the work of a row.
 fn name_of(row: &Row) -> Option<&String> {
     row.agent.as_ref().or(row.fork.as_ref())
 }
@@ -107,7 +114,7 @@ fn name_of(row: &Row) -> Option<&String> {
 /// now and when they were held.
 fn held_commits(
     repo: &Repo,
-    held: &BTreeMap<String, Mark>,
+    marks: &Marks,
     forks: &[Fork],
     rows: &[Row],
 ) -> Result<BTreeMap<Oid, String>> {
@@ -116,17 +123,17 @@ fn held_commits(
     let targets = forks.iter().filter_map(|fork| target_of(repo, fork).transpose());
     let hidden: Vec<Oid> = targets.collect::<Result<BTreeSet<_>>>()?.into_iter().collect();
     let is_held = |row: &&Row| row.held.is_some();
-    let mut tips: BTreeSet<(Oid, &String)> =
-        held.iter().map(|(name, mark)| (mark.sha, name)).collect();
+    let mut tips: BTreeSet<(Oid, &str)> =
+        marks.held().map(|(name, mark)| (mark.sha, name)).collect();
     for row in rows.iter().filter(is_held) {
         let fork = forks.iter().find(|fork| row.is_on(fork));
-        tips.extend(fork.map(|fork| fork.head_sha).zip(name_of(row)));
+        tips.extend(fork.map(|fork| fork.head_sha).zip(name_of(row).map(String::as_str)));
     }
     for (tip, name) in tips.into_iter().filter(|(tip, _)| repo.object_size(*tip).is_some()) {
         for commit in repo.commits_between(tip, &hidden, MAX_COMMITS)? {
             // Work of others that it has merged is not held back with it.
             if !shared_work::is_of_another(repo, commit, name)? {
-                commits.insert(commit, name.clone());
+                commits.insert(commit, name.to_owned());
             }
         }
     }

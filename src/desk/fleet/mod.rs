@@ -19,6 +19,7 @@ use crate::design::checkpoint::checkpoints;
 use crate::design::fork::clashes::{self, Clash, Matrix};
 use crate::design::fork::forks::{self, Fork};
 use crate::design::fork::locked_paths::{self, Locked};
+use crate::design::fork::machines::Elsewhere;
 use crate::design::fork::{names, published_forks};
 use crate::design::worktree;
 use crate::git::worktree::scan::Scan;
@@ -245,6 +246,18 @@ fn describe_all(session: &Session, forks: &[Fork], rows: &mut Vec<Row>) -> Resul
     Ok(())
 }
 
+/// Leaves out what other machines say of clones that are here: of another checkout, or of this one under an earlier name.
+fn leave_out_own(session: &Session, forks: &mut Vec<Fork>) -> Result<()> {
+    if forks.iter().all(|fork| fork.elsewhere.is_none()) {
+        return Ok(());
+    }
+    let clones = agent_places::of_agents(session)?.into_iter();
+    let ids: BTreeSet<String> = clones.map(|clone| clone.member.id).collect();
+    let is_here = |place: &Elsewhere| ids.contains(&place.clone);
+    forks.retain(|fork| !fork.elsewhere.as_ref().is_some_and(is_here));
+    Ok(())
+}
+
 /// Everything that takes time to find out.
 struct Desk {
     scan: Scan,
@@ -281,6 +294,7 @@ impl Desk {
             let scan = session.repo.scan(world)?;
             let mut forks = forks::lines_of_work(session)?;
             forks.retain(|fork| fork.agent.as_ref().is_none_or(|agent| !elsewhere.contains(agent)));
+            leave_out_own(session, &mut forks)?;
             let matrix = clashes::matrix(session, &forks)?;
             Ok((scan, forks, matrix))
         };

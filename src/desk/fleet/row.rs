@@ -15,6 +15,7 @@ use crate::design::checkpoint::all_saved_at::kept_at;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::fork_problem::ForkProblem;
 use crate::design::fork::forks::{self, Fork, Into, MergeOutcome, RevertedWork};
+use crate::design::fork::machines::Elsewhere;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::{ObjectWrites, RefName, Repo};
 use crate::model::{RepoPath, Result, World, time};
@@ -78,6 +79,9 @@ pub struct Row {
     /// The id of its clone; `None` without one that can be read.
     #[serde(skip)]
     pub clone_id: Option<String>,
+    /// Where it is, if an agent of another machine has it; `fork` is its name here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// The branch that is checked out; `None` if HEAD is detached.
     pub fork: Option<String>,
     /// The number of commits that the target branch does not have.
@@ -239,7 +243,12 @@ impl Row {
         Row {
             fork: Some(fork.name.clone()),
             commits: fork.ahead,
-            last_seen_at: fork.last_commit_at.clone(),
+            last_seen_at: fork
+                .elsewhere
+                .as_ref()
+                .map_or_else(|| fork.last_commit_at.clone(), |place| place.known_at.clone()),
+            clone_id: fork.elsewhere.as_ref().map(|place| place.clone.clone()),
+            elsewhere: fork.elsewhere.clone(),
             ..Row::of(fork.agent.clone())
         }
     }

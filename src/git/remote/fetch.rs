@@ -35,24 +35,6 @@ pub struct Fetch<'f> {
 }
 
 impl Remote<'_> {
-    /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
-    /// tags that the user deleted here. Does nothing without a configured refspec.
-    pub fn fetch_branches(&self) -> Result<()> {
-        let key = format!("remote.{}.fetch", self.name);
-        if self.repo.config(&key).is_none() {
-            return Ok(());
-        }
-        let mut network = self.network(Direction::Fetch)?;
-        let git = network.git();
-        git.args(FETCH).args(["--no-tags", "--", &self.name]);
-        let wanted = format!("fetch the branches of '{}'", self.name);
-        let output = network.run()?;
-        if output.success() {
-            return Ok(());
-        }
-        Err(self.cannot_fetch(&network, &wanted, &output))
-    }
-
     /// Returns `true` unless every ref that `git fetch` is configured to take is here as the remote offers it. What
     /// only git can decide counts as news.
     pub fn has_news(&self, offered: &BTreeMap<RefName, Oid>) -> Result<bool> {

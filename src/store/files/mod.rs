@@ -13,3 +13,4 @@ pub mod shared_root;
 pub mod text_diff;
 pub mod tree_folder;
 pub mod worktree_files;
+pub mod writer_name;

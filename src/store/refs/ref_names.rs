@@ -49,6 +49,9 @@ pub const BLACKBOARDS: &str = "refs/colony/blackboard/";
 /// The mappings of other branches, by worktree; never pushed.
 pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
 
+/// The committed work of the agents of each checkout, by the random name of that; pushed and fetched.
+pub const MACHINES: &str = "refs/colony/machines/";
+
 /// The maps from old to new commits of rewritten histories; pushed and fetched.
 pub const MIGRATIONS: &str = "refs/colony/migrations";
 /// The name of [`MIGRATIONS`] among the refs of a checkout in the hub.
@@ -135,6 +138,11 @@ pub fn fork_branch(label: &str) -> RefName {
 /// Returns the record of a fork, given its label.
 pub fn fork_record(label: &str) -> RefName {
     RefName::from(format!("{FORK_RECORDS}{label}").as_str())
+}
+
+/// Returns the ref of the agents of a checkout.
+pub fn machine(writer: &str) -> RefName {
+    RefName::from(format!("{MACHINES}{writer}").as_str())
 }
 
 /// Returns the prefix of one worktree's operations.

@@ -72,6 +72,8 @@ pub struct Flags {
 pub struct Settings {
     /// The agent that acts.
     pub agent: Option<String>,
+    /// The name of this machine, if it is not the host name.
+    pub machine: Option<String>,
     /// How long to wait for locks, if set.
     pub timeout: Option<Duration>,
     /// The size above which untracked files are left out.
@@ -205,13 +207,16 @@ impl Settings {
             number.map_err(|wanted| found.invalid(&wanted))
         };
         let list = |key| Ok(parse_list(&layers.require(key)?.value));
-        let agent = layers.require("colony.agent")?.value;
+        let text = |key| -> Result<_> {
+            Ok(Some(layers.require(key)?.value).filter(|text| !text.is_empty()))
+        };
         let seconds = |key| {
             let found = layers.require(key)?;
             parse_seconds(&found.value).map_err(|wanted| found.invalid(&wanted))
         };
         Ok(Settings {
-            agent: Some(agent).filter(|agent| !agent.is_empty()),
+            agent: text("colony.agent")?,
+            machine: text("colony.machine")?,
             timeout: seconds("colony.timeout")?,
             first_answer_time: seconds("colony.firstAnswerTime")?,
             max_new_file_size_bytes: number("colony.maxNewFileSize")?,
@@ -246,9 +251,7 @@ impl Settings {
             mcp: McpSettings::of(layers)?,
             auto_checkpoint: truth(layers, "colony.autoCheckpoint")?,
             watch_max: range("colony.watch.max")?,
-            watch_root: Some(layers.require("colony.watch.root")?.value)
-                .filter(|root| !root.is_empty())
-                .map(PathBuf::from),
+            watch_root: text("colony.watch.root")?.map(PathBuf::from),
             context_budget_tokens: range("colony.context.budgetTokens")?,
             context_hot_tokens: range("colony.context.hotTokens")?,
             memory_retention_days: range("colony.memory.retentionDays")?,

@@ -57,6 +57,15 @@ pub const TABLE: &[Setting] = &[
         help: "the agent that acts; empty means the user",
     },
     Setting {
+        key: "colony.machine",
+        variable: "COLONY_MACHINE",
+        flag: None,
+        kind: Kind::Text,
+        set_by: SetBy::User,
+        default: "",
+        help: "the name of this machine among those of a remote; empty means the host name",
+    },
+    Setting {
         key: "colony.timeout",
         variable: "COLONY_TIMEOUT",
         flag: Some("--timeout"),

@@ -1,5 +1,5 @@
 //! Many machines, each with a home and a hub of its own, and one git server over http: all of them fork, checkpoint,
-//! write keys and sync in a loop, while some are killed, some connections are cut, and one machine is lost for good.
+//! write keys, land the work of an agent and sync in a loop, while some are killed, some connections are cut, and one machine is lost for good.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -73,8 +73,15 @@ impl Colony {
     fn work(&self, number: usize, rounds: usize) -> Done {
         let (machine, mut done) = (&self.machines[number], Done::default());
         let own = format!("m{number}");
+        let made = machine.json(&["agents", "new", "worker"]);
+        let worker = machine.at(made["path"].as_str().unwrap().into());
         for round in 0..rounds {
             let label = format!("{own}-{round}");
+            worker.write(&format!("{own}.txt"), format!("{label}\n"));
+            succeed(&worker, &["commit", "-m", &label, "--all"]);
+            if round == 1 {
+                succeed(machine, &["land", "worker", "--no-test"]);
+            }
             succeed(machine, &["fork", &label, "--no-switch"]);
             machine.write("work.txt", format!("{label}\n"));
             succeed(machine, &["checkpoint", "-m", &label]);
@@ -120,6 +127,7 @@ fn machine(sandbox: &Sandbox, server: &GitServer, number: usize) -> View {
     while !sandbox.try_git(&["clone", "-q", &url, root.to_str().unwrap()]) {}
     let machine =
         sandbox.at(root).with("HOME", &home).with("COLONY_SHARED_ROOT", home.join("root"));
+    let machine = machine.with("COLONY_MACHINE", format!("m{number}"));
     machine.git(&["config", "user.name", &format!("Machine {number}")]);
     machine.git(&["config", "user.email", &format!("m{number}@example.com")]);
     // The consent of a person; a connection that is cut takes none.
@@ -180,6 +188,12 @@ fn machines_that_write_at_once_lose_nothing_and_agree() {
         let keys = keys.map(|row| (row["key"].as_str().unwrap().to_owned(), row.clone()));
         keys.collect::<BTreeMap<_, _>>()
     };
+    // The newest work of the agents of all machines, but of the lost one what it had sent.
+    for number in 0..lost {
+        let log = colony.machines[(number + 1) % lost].json(&["log", &format!("m{number}/worker")]);
+        let newest = format!("m{number}-{}", rounds - 1);
+        assert_eq!(log["commits"][0]["subject"], newest, "{log:#}");
+    }
     let first = plan(0);
     for number in 0..lost {
         assert_eq!(colony.machines[number].git(&boards), on_server, "machine {number}");

@@ -6,6 +6,7 @@ pub(crate) mod credentials_leak;
 mod credentials_leak_in_clones;
 mod hostile_outboxes;
 mod many_machines;
+mod other_machines;
 mod outbox_model;
 mod partial_clones;
 mod servers;

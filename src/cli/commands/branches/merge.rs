@@ -160,8 +160,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 /// Says that the work of an agent is held back, and why: who names it may not know.
 fn say_if_held(session: &Session, source: &str) -> Result<(), Error> {
     let agent = source.strip_prefix("fork/").unwrap_or(source);
-    if let Some(mark) = Marks::read(&session.repo)?.held.remove(agent) {
-        let why = mark.text.map(|text| format!(": {text}")).unwrap_or_default();
+    if let Some((_, mark)) = Marks::read(&session.repo)?.find_held(agent, None) {
+        let why = mark.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         (session.world.narrate)(&format!("warning: the work of agent '{agent}' is held back{why}"));
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
+use crate::agents::colony::taking_part;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop, typed_path};
@@ -55,6 +56,8 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
+    // What agents have committed is sent as well.
+    taking_part::gather(&session);
     let mut allow_secrets = Vec::new();
     for path in &args.allow_secret {
         allow_secrets.push(typed_path::repo_path(&session, path)?);
@@ -204,6 +207,12 @@ impl SyncAnswer {
         let mut came = report.moved(Direction::Fetch).to_texts();
         if !report.branch_changed.is_empty() {
             came.push(text::count(report.branch_changed.len(), "remote branch"));
+        }
+        let agents: Vec<&str> =
+            report.agent_changed.iter().map(|agent| agent.name.as_str()).collect();
+        if !agents.is_empty() {
+            let count = text::count(agents.len(), "agent");
+            came.push(format!("work of {count} ({})", text::first_of(&agents)));
         }
         let went = report.moved(Direction::Push).to_texts();
         let line = |(side, counts): (&str, Vec<String>)| {
