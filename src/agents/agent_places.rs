@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::agents::colony;
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{Hub, desk_note, locate};
+use crate::clones::hub::{Hub, desk_note, joining, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::claims::Claims;
@@ -111,6 +111,9 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
+    if agents.is_empty() && joining::is_hub_missing(session, &hub)? {
+        Hub::open(&hub)?;
+    }
     let standing: BTreeSet<&str> = agents.iter().map(|agent| agent.agent.as_str()).collect();
     Ok(AgentsReport {
         count: agents.len(),

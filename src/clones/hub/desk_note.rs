@@ -74,6 +74,11 @@ pub(in crate::clones) fn settle(
     Ok(member)
 }
 
+/// Returns `true` if the hub of a checkout has seen it.
+pub(in crate::clones) fn is_known(member: &Membership) -> bool {
+    path_in(&member.hub, &member.id).exists()
+}
+
 /// Returns `true` if a hub that is named after the path of a repository was made for an earlier repository at
 /// that path; `git_dir` is the current one. Without a note, nothing is known.
 pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {

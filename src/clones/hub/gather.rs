@@ -13,8 +13,8 @@ use crate::store::Session;
 use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
 
-use super::Hub;
 use super::publish::large_objects_of;
+use super::{Hub, hub_rebuild};
 
 /// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
 /// of the hub.
@@ -28,7 +28,11 @@ pub fn gather(session: &Session) -> Result<usize> {
     {
         return Ok(0);
     }
-    gather_from(session, member, &Hub::open(&member.hub)?)
+    let hub = Hub::open(&member.hub)?;
+    if session.is_dry() {
+        return gather_from(session, member, &hub);
+    }
+    gather_from(session, &hub_rebuild::settle(session, member)?, &hub)
 }
 
 fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {

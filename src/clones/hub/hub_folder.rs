@@ -18,6 +18,14 @@ pub(in crate::clones) const MOVED_ASIDE: &str = "gone";
 /// The extension of the folder in which a hub is created.
 const BEGUN: &str = "new";
 
+/// The extension of the file that says that a hub was deleted with its last clone, and is not lost.
+const DELETED: &str = "deleted";
+
+/// Returns `true` if a hub was deleted with its last clone: its agents were removed before.
+pub(in crate::clones) fn is_deleted(hub: &Path) -> bool {
+    hub.with_extension(DELETED).is_file()
+}
+
 /// The path of a hub, which need not exist.
 pub(in crate::clones) struct HubPlace {
     /// The hub.
@@ -86,7 +94,8 @@ impl HubPlace {
         let made = make().and_then(|()| {
             world.reach("hub-made")?;
             durable::sync_file_system(&self.new)?;
-            atomic::rename(&self.new, &self.path)
+            atomic::rename(&self.new, &self.path)?;
+            atomic::remove_file(&self.path.with_extension(DELETED))
         });
         if made.is_err() && !world.is_dead() {
             atomic::remove_folder(&self.new)?;
@@ -131,5 +140,6 @@ pub fn move_away(
         )
         .hint("git colony clones"));
     }
+    atomic::write_quickly(&hub.with_extension(DELETED), b"")?;
     atomic::rename(&place.aside, away)
 }

@@ -12,10 +12,11 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
+use crate::store::refs::ref_names;
 
 pub use super::hub_creation::refuse_incomplete;
 use super::hub_creation::{make_from_repository, make_from_url};
-use super::hub_folder::HubPlace;
+use super::hub_folder::{HubPlace, is_deleted};
 use super::locate::{address_of, origin_of, place_here};
 use super::{Hub, desk_note, hub_rebuild};
 
@@ -40,27 +41,32 @@ impl Hub {
     }
 }
 
-/// Returns `true` if clones borrow from a hub that is gone: a hub may only be deleted with its last clone.
+/// Returns `true` if a hub is lost: clones borrow from it, or this repository has copies of what agents have published in
+/// it. A hub may only be deleted with its last clone.
 pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
     if hub.is_dir() {
         return Ok(false);
     }
     let root = SharedRoot::of(&session.world)?;
     let is_of_removed = || kept_clone::hubs(&root).iter().any(|of| of == hub);
-    Ok(found::are_of(&root, hub) || is_of_removed())
+    let is_lost = || -> Result<bool> {
+        Ok(!is_deleted(hub) && !session.repo.refs_below(ref_names::AGENTS)?.is_empty())
+    };
+    Ok(found::are_of(&root, hub) || is_of_removed() || is_lost()?)
 }
 
 /// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
-        let hub = Hub::open(&member.hub)?;
-        let member = desk_note::settle(&session.world, &session.repo, member)?;
-        return Ok((member, hub));
+        let member = hub_rebuild::settle(session, member)?;
+        return Ok((member.clone(), Hub::open(&member.hub)?));
     }
     if let Some(member) = known
         && is_hub_missing(session, &member.hub)?
     {
+        refuse_elsewhere(&session.world)?;
+        refuse_lost(&session.world)?;
         let hub = hub_rebuild::make(session, member)?;
         let member = desk_note::settle(&session.world, &session.repo, member)?;
         return Ok((member, hub));
@@ -92,18 +98,32 @@ pub fn join(session: &Session) -> Result<(Membership, Hub)> {
 /// Refuses to begin again where the shared root of the colony is not here, as in a container: its agents may live on. Who
 /// names that root means it.
 fn refuse_elsewhere(world: &World) -> Result<()> {
-    let Some(root) = world.colony_root.as_ref().filter(|root| !root.is_dir()) else {
-        return Ok(());
-    };
-    if SharedRoot::of_environment(world)? == SharedRoot::of(world)? {
-        return Ok(());
+    match absent_root(world) {
+        Some(root) if SharedRoot::of_environment(world)? != SharedRoot::of(world)? => {
+            Err(not_here(root))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Does the same where agents are known to have worked: the root may be on a disk that is not mounted, so its default place
+/// is not enough.
+fn refuse_lost(world: &World) -> Result<()> {
+    let is_named = world.variable("COLONY_SHARED_ROOT").is_some();
+    absent_root(world).filter(|_| !is_named).map_or(Ok(()), |root| Err(not_here(root)))
+}
+
+fn absent_root(world: &World) -> Option<&Path> {
+    world.colony_root.as_deref().filter(|root| !root.is_dir())
+}
+
+fn not_here(root: &Path) -> Error {
     let shown = root.display().to_string();
     let message = format!("the agents of this repository are below '{shown}', which is not here");
     let word = shell_word(&shown);
     // Where it is named, it is made, and the colony begins again.
     let hint = format!("COLONY_SHARED_ROOT={word} git colony agents new NAME");
-    Err(Error::new(Code::HubMissing, message).unchanged().detail("root", shown).hint(hint))
+    Error::new(Code::HubMissing, message).unchanged().detail("root", shown).hint(hint)
 }
 
 /// Writes the first record of a checkout, or returns the one that another process, or this one before, has written

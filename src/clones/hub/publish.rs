@@ -21,7 +21,7 @@ use crate::store::{Session, key};
 use super::joining::refuse_incomplete;
 use super::lost_refs;
 use super::maintenance::maintain_if_due;
-use super::{Hub, desk_note, hub_remote};
+use super::{Hub, desk_note, hub_rebuild, hub_remote};
 
 /// Publishes changes; returns the number of refs that moved in the hub.
 ///
@@ -31,7 +31,7 @@ pub fn publish(session: &Session) -> Result<usize> {
         return Ok(0);
     };
     if member.role == Role::Desk && member.hub.is_dir() {
-        let member = desk_note::settle(&session.world, &session.repo, member)?;
+        let member = hub_rebuild::settle(session, member)?;
         return publish_as(&session.world, &session.repo, &member);
     }
     let moved = publish_as(&session.world, &session.repo, member)?;

@@ -12,6 +12,7 @@ mod hub_remote;
 mod kept_clones;
 mod like_a_worktree;
 mod lost_git_dir;
+mod lost_root;
 mod newer_format;
 mod sparse_clones;
 mod variables;
