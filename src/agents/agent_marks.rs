@@ -6,7 +6,9 @@ use serde_json::json;
 
 use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, MarkedWork, Marks};
 use crate::blackboard::change::Changed;
-use crate::design::fork::{forks, names};
+use crate::design::default_branch;
+use crate::design::fork::forks::{self, Fork};
+use crate::design::fork::names;
 use crate::git::Oid;
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
@@ -80,7 +82,7 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
             .hint("git colony checkpoint -m LABEL   # commits its files"));
     };
     let clone = member.map(|member| member.id.as_str());
-    mark(session, MarkKind::Done, MarkedWork { name: agent, clone, sha }, marking)
+    mark(session, MarkKind::Done, MarkedWork { name: agent, clone, sha, base: None }, marking)
 }
 
 /// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.
@@ -119,8 +121,22 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
             held.and_then(|(clone, _)| clone.map(str::to_owned))
         }
     };
-    let work = MarkedWork { name, clone: clone.as_deref(), sha };
+    let base = shared_with_target(session, &lines, sha)?;
+    let work = MarkedWork { name, clone: clone.as_deref(), sha, base };
     mark(session, MarkKind::Held, work, marking)
+}
+
+/// Returns the commit that a line of work shares with the branch that it goes to.
+fn shared_with_target(session: &Session, lines: &[Fork], sha: Oid) -> Result<Option<Oid>> {
+    let repo = &session.repo;
+    let line = lines.iter().find(|line| line.head_sha == sha && line.into.is_some());
+    let into = line.and_then(|line| line.into.as_ref()).map(|into| into.branch.as_str());
+    let target = match forks::standing(repo, into)? {
+        Some(target) => Some(target),
+        None => default_branch::find(repo)?,
+    };
+    let bases = target.map(|(_, tip)| repo.merge_bases(tip, sha)).transpose()?;
+    Ok(bases.and_then(|bases| bases.first().copied()))
 }
 
 /// Makes or deletes one mark, and tells the other clones.

@@ -32,6 +32,7 @@ use crate::design::fork::{self, names};
 use crate::git::identity::Identity;
 use crate::git::{Head, ObjectWrites, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
+use crate::records;
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Membership;
@@ -117,6 +118,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     agent_return::move_late_aside(session, &plan.place(&root, request))?;
     let changes = if request.with_changes { inherited_files::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
+    share_earlier_records(session)?;
     say_what_stays(session, request, &hub)?;
     let wanted =
         plan.wanted(session, request, CloneHome { root: &root, hub: &hub, member: &member })?;
@@ -191,6 +193,14 @@ struct Plan {
     start: Start,
     commit: Oid,
     sparse: Vec<String>,
+}
+
+/// Shares the records that were written before the hub was there: the first clone has them, too.
+fn share_earlier_records(session: &Session) -> Result<()> {
+    if session.membership.is_none() {
+        records::refresh(&session_at(&session.world, session.repo.workdir())?);
+    }
+    Ok(())
 }
 
 impl Plan {

@@ -40,6 +40,8 @@ pub struct MarkedWork<'a> {
     pub clone: Option<&'a str>,
     /// Its commit.
     pub sha: Oid,
+    /// Where its own work begins: the last commit that it shared with the branch that it goes to; `None` if unknown.
+    pub base: Option<Oid>,
 }
 
 impl MarkedWork<'_> {
@@ -60,6 +62,9 @@ impl MarkedWork<'_> {
 pub struct Mark {
     /// The commit that the agent had then.
     pub sha: Oid,
+    /// The commit below its own ones, as of then.
+    #[serde(skip)]
+    pub base: Option<Oid>,
     /// The reason, or a summary of the work, in the words of the author.
     pub text: Option<String>,
     /// Its author, `name <email>`.
@@ -72,6 +77,8 @@ pub struct Mark {
 #[derive(Serialize, Deserialize)]
 struct StoredMark {
     sha: Oid,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<Oid>,
     text: Option<String>,
 }
 
@@ -138,7 +145,13 @@ fn mark_of(entry: &Entry) -> Option<Mark> {
     let newest = entry.values.last()?;
     let stored: StoredMark = serde_json::from_str(&newest.value).ok()?;
     let text = stored.text.map(|text| text.chars().take(MAX_TEXT).collect());
-    Some(Mark { sha: stored.sha, text, by: newest.author.clone(), at: newest.updated_at.clone() })
+    Some(Mark {
+        sha: stored.sha,
+        base: stored.base,
+        text,
+        by: newest.author.clone(),
+        at: newest.updated_at.clone(),
+    })
 }
 
 /// Marks the work of an agent.
@@ -148,7 +161,7 @@ pub fn put(
     work: MarkedWork<'_>,
     text: Option<&str>,
 ) -> Result<Changed> {
-    let stored = StoredMark { sha: work.sha, text: text.map(str::to_owned) };
+    let stored = StoredMark { sha: work.sha, base: work.base, text: text.map(str::to_owned) };
     let value = serde_json::to_string(&stored).or_code(Code::Io, || "cannot write a mark")?;
     change(session, &work.key(kind), Some(&value))
 }

@@ -139,7 +139,7 @@ pub(in crate::clones) fn leave_to_team(
 }
 
 /// A checkpoint is published below this prefix, beside the tags.
-const CHECKPOINTS: &str = "tags/checkpoint/";
+pub(super) const CHECKPOINTS: &str = "tags/checkpoint/";
 
 /// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.
 pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {

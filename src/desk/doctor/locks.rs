@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::agents::agent_places::clones_here;
+use crate::agents::agent_places::{self, clones_here};
 use crate::git::scratch;
 use crate::map::residency;
 use crate::migrate::{self, Stage};
@@ -17,9 +17,6 @@ use super::Check;
 
 /// Entries of a git directory that hold no refs; our own folder is checked as an operation.
 const BESIDE_REFS: [&str; 6] = ["objects", "lfs", "colony", "colony-kept", "worktrees", "modules"];
-
-/// A lock of a hub that is younger is in use.
-const STALE_SECONDS: u64 = 60;
 
 /// Says where the resident pages and page locks of the colony are, and names agents with locks that have no
 /// clone.
@@ -89,13 +86,17 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         collect_here(&session.repo.common_dir().join(folder), &mut found);
     }
     if let Some(member) = &session.membership {
-        let mut of_hub = Vec::new();
-        collect_locks(&member.hub, &BESIDE_REFS, &mut of_hub);
-        // Others publish there all the time.
-        of_hub.retain(|path| {
-            lock::age_seconds(&session.world, path).is_some_and(|age| age >= STALE_SECONDS)
-        });
-        found.extend(of_hub);
+        let mut of_others = Vec::new();
+        collect_locks(&member.hub, &BESIDE_REFS, &mut of_others);
+        for clone in agent_places::of_this_checkout(session)?.0 {
+            let is_own = clone.git_dir() == session.repo.common_dir();
+            if !is_own {
+                collect_locks(&clone.git_dir(), &BESIDE_REFS, &mut of_others);
+            }
+        }
+        // Others publish and commit all the time.
+        of_others.retain(|path| lock::is_stale(&session.world, path));
+        found.extend(of_others);
     }
     for path in found {
         let shown = path.display();

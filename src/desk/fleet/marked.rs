@@ -123,13 +123,19 @@ fn held_commits(
     let targets = forks.iter().filter_map(|fork| target_of(repo, fork).transpose());
     let hidden: Vec<Oid> = targets.collect::<Result<BTreeSet<_>>>()?.into_iter().collect();
     let is_held = |row: &&Row| row.held.is_some();
-    let mut tips: BTreeSet<(Oid, &str)> =
-        marks.held().map(|(name, mark)| (mark.sha, name)).collect();
+    let mut tips: BTreeSet<(Oid, Option<Oid>, &str)> =
+        marks.held().map(|(name, mark)| (mark.sha, mark.base, name)).collect();
     for row in rows.iter().filter(is_held) {
         let fork = forks.iter().find(|fork| row.is_on(fork));
-        tips.extend(fork.map(|fork| fork.head_sha).zip(name_of(row).map(String::as_str)));
+        let base = row.held.as_ref().and_then(|mark| mark.base);
+        let held = fork.zip(name_of(row));
+        tips.extend(held.map(|(fork, name)| (fork.head_sha, base, name.as_str())));
     }
-    for (tip, name) in tips.into_iter().filter(|(tip, _)| repo.object_size(*tip).is_some()) {
+    let is_here = |id: &Oid| repo.object_size(*id).is_some();
+    for (tip, base, name) in tips.into_iter().filter(|(tip, ..)| is_here(tip)) {
+        // The target branch may have been reset since, or be behind in this checkout.
+        let base = base.filter(is_here);
+        let hidden: Vec<Oid> = hidden.iter().copied().chain(base).collect();
         for commit in repo.commits_between(tip, &hidden, MAX_COMMITS)? {
             // Work of others that it has merged is not held back with it.
             if !shared_work::is_of_another(repo, commit, name)? {

@@ -25,6 +25,7 @@ use crate::store::files::places::Places;
 use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::lease;
 use crate::store::lease::lease_holder::HeldBy;
+use crate::store::lock;
 
 use super::git_in_progress::Operation;
 
@@ -111,6 +112,10 @@ pub struct Row {
     pub kept_at: Option<String>,
     /// The git operation in progress in its clone.
     pub operation: Option<Operation>,
+    /// A lock that git has probably left in its clone when it was killed: until it is deleted, git commits nothing there.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<PathBuf>,
     /// When its newest checkpoint was made, RFC 3339 UTC.
     pub last_checkpoint_at: Option<String>,
     /// When it last reported, RFC 3339 UTC.
@@ -286,6 +291,7 @@ impl Row {
         row.task.clone_from(&clone.member.task);
         row.made_at = Some(clone.member.created_at.clone());
         row.held_by = lease::held_by(world, &clone.git_dir());
+        row.lock = left_lock(world, &clone.git_dir());
         let repo = match Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory) {
             Ok(repo) => repo,
             Err(error) => {
@@ -321,6 +327,12 @@ impl Row {
         }
         row
     }
+}
+
+/// Finds a lock that a killed git has left, of those that refuse commits.
+fn left_lock(world: &World, git_dir: &Path) -> Option<PathBuf> {
+    let locks = ["index.lock", "HEAD.lock", "packed-refs.lock"].map(|name| git_dir.join(name));
+    locks.into_iter().find(|path| lock::is_stale(world, path))
 }
 
 impl Row {

@@ -249,6 +249,14 @@ pub fn age_seconds(world: &World, path: &Path) -> Option<u64> {
     Some(age.as_secs())
 }
 
+/// A lock of git that is younger is in use.
+const STALE_SECONDS: u64 = 60;
+
+/// Returns `true` for a lock file that is so old that a git which was killed has probably left it.
+pub fn is_stale(world: &World, path: &Path) -> bool {
+    age_seconds(world, path).is_some_and(|age| age >= STALE_SECONDS)
+}
+
 fn locked(world: &World, holder: &str, path: &Path) -> Error {
     let age_seconds = age_seconds(world, path).unwrap_or(0);
     Error::new(Code::Locked, format!("{holder} holds '{}' ({age_seconds} s old)", path.display()))

@@ -598,3 +598,29 @@ fn clones_that_write_at_once_lose_nothing() {
     });
     assert_eq!(desk.json(&["blackboard", "list", "plan"])["count"], 15);
 }
+
+#[test]
+fn records_from_before_the_hub_are_in_the_first_clone() {
+    let desk = Sandbox::new();
+    put(&desk, "owner", "nobody");
+    desk.write("notes.md", "# Notes\n\nOf flux.\n");
+    desk.write(
+        ".colony/repo_map.yaml",
+        "schema_version: 1\nsources:\n- {name: all, type: git_repo}\n",
+    );
+    desk.colony(&["commit", "-m", "map", "--all"]);
+    desk.colony(&["knowledge", "ingest", "notes.md"]);
+    desk.colony(&["map"]);
+    let ada = agent(&desk, "ada");
+    assert_eq!(get(&ada, "owner"), "nobody");
+    let refs = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/colony"];
+    let shared = |view: &View| -> Vec<String> {
+        let all = view.git(&refs);
+        let is_record = |line: &&str| !line.contains("/forks/") && !line.contains("/checkpoints/");
+        all.lines().filter(is_record).map(str::to_owned).collect()
+    };
+    ada.colony(&["map", "scopes"]);
+    ada.colony(&["knowledge"]);
+    assert_eq!(shared(&ada), shared(&desk));
+    assert_eq!(shared(&desk).len(), 3, "{:?}", shared(&desk));
+}

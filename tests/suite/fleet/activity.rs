@@ -70,3 +70,27 @@ fn who_asks_stands_first_and_in_the_headline() {
     fire(&cyd, "PreToolUse", r#"{"tool_name":"Edit"}"#);
     assert_eq!(cyd.json(&["checkpoints", "--auto"])["count"], 1);
 }
+
+#[test]
+fn a_lock_that_a_killed_git_has_left_is_named() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let doctor = || desk.json(&["doctor"])["checks"].to_string();
+    for name in ["index.lock", "HEAD.lock", "packed-refs.lock"] {
+        let lock = ada.path(&format!(".git/{name}"));
+        let file = std::fs::File::create(&lock).unwrap();
+        let is_told = || {
+            let row = desk.json(&["fleet"])["agents"][0].clone();
+            let text = desk.colony(&["fleet"]);
+            let line = format!("ada cannot commit: rm {}", lock.display());
+            let told = [row["lock"] == lock.to_str().unwrap(), text.contains(&line)];
+            [told[0], told[1], doctor().contains(name)]
+        };
+        // The clock of the sandbox: one of now is in use.
+        assert_eq!(is_told(), [false; 3], "{name}");
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(is_told(), [true; 3], "{name}");
+        std::fs::remove_file(&lock).unwrap();
+    }
+    assert_eq!(desk.run(&["doctor"]).code, 0);
+}

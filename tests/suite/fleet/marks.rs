@@ -143,6 +143,29 @@ fn work_that_is_held_back_is_not_suggested() {
 }
 
 #[test]
+fn what_a_branch_had_when_work_was_held_is_not_held() {
+    let desk = Sandbox::new();
+    desk.write("base.txt", "shared\n");
+    desk.colony(&["commit", "-m", "shared", "--all"]);
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    agent(&desk, "idle");
+    commit(&ada, "ada.txt", "of ada\n");
+    commit(&bob, "bob.txt", "of bob\n");
+    let behind = desk.outside().join("behind");
+    desk.git(&["clone", "-q", ".", behind.to_str().unwrap()]);
+    for held in ["ada", "idle"] {
+        desk.colony(&["agents", "hold", held]);
+        assert_eq!(row(&desk, "bob").get("contains_held"), None, "{held}");
+        desk.git(&["reset", "-q", "--keep", "HEAD~1"]);
+        assert_eq!(row(&desk, "bob").get("contains_held"), None, "{held}, on an earlier commit");
+        desk.git(&["reset", "-q", "--keep", "HEAD@{1}"]);
+    }
+    bob.colony(&["merge", "ada"]);
+    desk.git(&["reset", "-q", "--keep", "HEAD~1"]);
+    assert_eq!(row(&desk, "bob")["contains_held"], "ada");
+}
+
+#[test]
 fn who_has_squashed_held_work_is_held_back_with_it() {
     let desk = Sandbox::new();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));

@@ -27,6 +27,7 @@ impl FleetReport {
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().flat_map(unseen));
         lines.extend(self.damaged.iter().filter(|clone| clone.is_unusable()).map(lost));
+        lines.extend(self.agents.iter().filter_map(left_lock));
         lines.extend(self.agents.iter().filter_map(lost_work));
         let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
         lines.extend(old.map(|line| format!("{line}   # a merge rewrites their commits first")));
@@ -104,6 +105,13 @@ fn whose(rows: &[Row], name: &str) -> String {
     let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
     let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
     agent.unwrap_or_else(|| name.to_owned())
+}
+
+/// Says how the lock is deleted that a killed git has left in the clone of an agent.
+fn left_lock(row: &Row) -> Option<String> {
+    let (agent, lock) = (row.agent.as_deref()?, row.lock.as_ref()?);
+    let path = typed_word(&lock.to_string_lossy());
+    Some(format!("{agent} cannot commit: rm {path}   # if no git is running there"))
 }
 
 /// Says how the clone of an agent is repaired in which git cannot work.
