@@ -93,6 +93,18 @@ impl BareRepo {
         self.inner.has_object(id.0)
     }
 
+    /// Returns the id that a file's content would have here.
+    pub fn blob_id(&self, bytes: &[u8]) -> Result<Oid> {
+        let id = gix::objs::compute_hash(self.inner.object_hash(), gix::objs::Kind::Blob, bytes);
+        Ok(id.or_code(Code::Io, || "cannot compute the id of a file")?.into())
+    }
+
+    /// Writes the content of a file.
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        let cannot = || format!("cannot write to '{}'", self.path.display());
+        Ok(self.inner.write_blob(bytes).or_code(Code::Io, cannot)?.detach().into())
+    }
+
     /// Resolves a revision to a commit.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         peel::resolve(&self.inner, revision, || {

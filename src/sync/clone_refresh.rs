@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::agents::colony::lost_record::{self, Record};
 use crate::agents::colony::{checkout_settings, commit_identity, large_file_store};
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{Hub, locate, publish};
+use crate::clones::hub::{Hub, locate, publish, tag_list};
 use crate::clones::removal::kept_work;
 use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::Remote;
@@ -159,7 +159,7 @@ fn add_tags(inside: &Session, hub: &Hub, checkout: Option<&Session>) -> Result<(
         return Ok(());
     };
     let mut changes = Vec::new();
-    for tag in publish::tags_of(hub, desk)? {
+    for tag in tag_list::tags_of(hub, desk)? {
         if inside.repo.find_ref(&tag.name)?.is_none() {
             changes.push(RefChange { name: tag.name, old: None, new: Some(tag.id) });
         }

@@ -13,8 +13,8 @@ use crate::store::Session;
 use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
 
-use super::publish::{CHECKPOINTS, large_objects_of};
-use super::{Hub, hub_rebuild};
+use super::publish::large_objects_of;
+use super::{Hub, hub_rebuild, tag_list};
 
 /// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
 /// of the hub.
@@ -86,7 +86,8 @@ fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefC
     for prefix in [ref_names::PUBLISHED_AGENTS, ref_names::PUBLISHED_DESKS] {
         for found in hub.store.refs_below(prefix)? {
             let is_own = found.name.as_bytes().starts_with(own.as_bytes());
-            let is_wanted = !is_own && !is_plain_tag(&found.name);
+            // New clones read the tags in the hub, and other checkouts have their own.
+            let is_wanted = !is_own && !tag_list::is_tag_list(&found.name);
             let Some(name) = mirror_of(&found.name).filter(|_| is_wanted) else {
                 continue;
             };
@@ -102,13 +103,4 @@ fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefC
         new: None,
     });
     Ok(gone.chain(changes).collect())
-}
-
-/// Returns `true` for a tag that is not a checkpoint: new clones get those of a checkout from the hub, and other checkouts
-/// have their own, by the thousand.
-fn is_plain_tag(published: &RefName) -> bool {
-    let name = published.to_string();
-    let of_desk = name.strip_prefix(ref_names::PUBLISHED_DESKS);
-    let rest = of_desk.and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
-    rest.is_some_and(|rest| rest.starts_with("tags/") && !rest.starts_with(CHECKPOINTS))
 }

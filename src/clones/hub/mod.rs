@@ -17,6 +17,7 @@ mod lost_refs;
 pub mod maintenance;
 pub mod publish;
 pub mod shared_refs;
+pub mod tag_list;
 
 use std::path::Path;
 

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::git::object::transfer::{Linked, Whole, link_objects, send_pack};
-use crate::git::refs::FoundRef;
 use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Result, World};
@@ -21,6 +20,7 @@ use crate::store::{Session, key};
 use super::joining::refuse_incomplete;
 use super::lost_refs;
 use super::maintenance::maintain_if_due;
+use super::tag_list::{TAG_LIST, TagList};
 use super::{Hub, desk_note, hub_rebuild, hub_remote};
 
 /// Publishes changes; returns the number of refs that moved in the hub.
@@ -50,7 +50,8 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
     let hub = Hub::open(&member.hub)?;
     let below = member.published_below();
     lost_race::retried(|| {
-        let changes = changes(repo, member, &hub, &below)?;
+        let tags = TagList::of(repo, member, &hub)?;
+        let changes = changes(repo, member, (&hub, &below), &tags)?;
         if changes.is_empty() {
             return Ok(0);
         }
@@ -58,7 +59,12 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         if member.role == Role::Agent {
             lost_refs::keep_before(world, repo, member, &hub, &changes)?;
         }
-        copy_objects(world, repo, &hub, &changes)?;
+        let mut new_objects = but_lists(&changes, &below);
+        if new_objects.len() < changes.len() {
+            new_objects.extend(tags.missing(repo, &hub));
+        }
+        copy_objects(world, repo, &hub, &new_objects)?;
+        tags.write(&hub)?;
         link_large_objects(repo, &hub)?;
         move_refs(world, &hub, &changes)?;
         maintain_if_due(world, &hub.store)?;
@@ -79,6 +85,12 @@ pub fn withdraw(session: &Session) -> Result<()> {
     desk_note::forget(&member.hub, &member.id)
 }
 
+/// Returns the changes but that of the list of tags, which only the hub has.
+fn but_lists(changes: &[RefChange], below: &str) -> Vec<RefChange> {
+    let list = format!("{below}{TAG_LIST}");
+    changes.iter().filter(|change| change.name.as_bytes() != list.as_bytes()).cloned().collect()
+}
+
 /// Moves refs of the hub: deletions first, because a name may become a folder of names.
 fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
     let (gone, rest): (Vec<_>, Vec<_>) =
@@ -88,10 +100,15 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
 }
 
 /// Compares the refs here with their copies in the hub.
-fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<Vec<RefChange>> {
+fn changes(
+    repo: &Repo,
+    member: &Membership,
+    (hub, below): (&Hub, &str),
+    tags: &TagList,
+) -> Result<Vec<RefChange>> {
     let in_hub = |name: RefName| RefName::new([below.as_bytes(), name.as_bytes()].concat());
-    let wanted: BTreeMap<RefName, Oid> =
-        wanted(repo, member)?.into_iter().map(|(name, id)| (in_hub(name), id)).collect();
+    let wanted = wanted(repo)?.into_iter().chain(tags.published());
+    let wanted: BTreeMap<RefName, Oid> = wanted.map(|(name, id)| (in_hub(name), id)).collect();
     let published: BTreeMap<RefName, Oid> =
         hub.store.refs_below(below)?.into_iter().map(|found| (found.name, found.id)).collect();
     let branches = in_hub(RefName::from("heads/"));
@@ -99,7 +116,8 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     changed.retain(|name, id| {
         // A branch without its commit is an error; doctor reports other refs without their objects.
         let is_branch = name.as_bytes().starts_with(branches.as_bytes());
-        published.get(name) != Some(id) && (is_branch || !repo.is_gone(*id))
+        let is_list = Some(*id) == tags.id;
+        published.get(name) != Some(id) && (is_branch || is_list || !repo.is_gone(*id))
     });
     if member.role == Role::Agent {
         leave_to_team(hub, below, &mut changed)?;
@@ -139,7 +157,7 @@ pub(in crate::clones) fn leave_to_team(
 }
 
 /// A checkpoint is published below this prefix, beside the tags.
-pub(super) const CHECKPOINTS: &str = "tags/checkpoint/";
+const CHECKPOINTS: &str = "tags/checkpoint/";
 
 /// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.
 pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
@@ -158,32 +176,12 @@ pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
     Ok(found)
 }
 
-/// Returns the tags that a checkout has published, by their names in it.
-pub fn tags_of(hub: &Hub, desk: &Membership) -> Result<Vec<FoundRef>> {
-    let below = desk.published_below();
-    let published = hub.store.refs_below(&format!("{below}tags/"))?.into_iter();
-    let tags = published.filter_map(|found| {
-        let rest = found.name.as_bytes().strip_prefix(below.as_bytes())?;
-        let is_checkpoint = rest.starts_with(CHECKPOINTS.as_bytes());
-        let name = RefName::new([b"refs/", rest].concat());
-        (!is_checkpoint).then_some(FoundRef { name, id: found.id })
-    });
-    Ok(tags.collect())
-}
-
 /// Returns the refs to publish: their names below the prefix of this repository, and their ids.
-pub(in crate::clones) fn wanted(
-    repo: &Repo,
-    member: &Membership,
-) -> Result<BTreeMap<RefName, Oid>> {
+pub(in crate::clones) fn wanted(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
     let mut wanted = BTreeMap::new();
-    let tags = match member.role {
-        Role::Desk => "refs/tags/",
-        Role::Agent | Role::Reader => ref_names::CHECKPOINT_TAGS,
-    };
     let kinds = [
         ("heads/", "refs/heads/", "refs/heads/"),
-        ("tags/", "refs/tags/", tags),
+        ("tags/", "refs/tags/", ref_names::CHECKPOINT_TAGS),
         (CHECKPOINTS, ref_names::CHECKPOINTS, ref_names::CHECKPOINTS),
         ("forks/", ref_names::FORK_RECORDS, ref_names::FORK_RECORDS),
     ];

@@ -25,7 +25,8 @@ use crate::store::refs::ref_names;
 
 use super::clone_folders::membership_at;
 use super::damaged;
-use super::hub::publish::{large_objects_of, of_team, tags_of};
+use super::hub::publish::{large_objects_of, of_team};
+use super::hub::tag_list::tags_of;
 use super::hub::{Hub, hub_remote};
 use clone_large_files::{LargeFiles, Store};
 pub use staged::Staged;

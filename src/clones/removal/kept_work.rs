@@ -1,11 +1,11 @@
 //! Keeps the work of a removed clone, and the commits that a clone for reading drops, in the hub, with what the clone does
 //! not publish: tags, stashes, refs of the user.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use crate::clones::hub::Hub;
 use crate::clones::hub::kept_refs::{AGAIN, creations, keep_in_new_folder, refs_in, whose};
 use crate::clones::hub::publish::{copy_objects, leave_to_team, link_large_objects, wanted};
+use crate::clones::hub::{Hub, tag_list};
 use crate::git::plain_file;
 use crate::git::refs::{FoundRef, lost_race};
 use crate::git::{Oid, RefName, Repo};
@@ -23,7 +23,7 @@ const AUTOSTASHES: [&str; 3] =
 pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Option<String>> {
     let hub = Hub::open(&member.hub)?;
     let branch = member.branch.as_ref().map(|name| format!("heads/{name}"));
-    let mut wanted = beside_remote(repo, wanted(repo, member)?)?;
+    let mut wanted = beside_remote(repo, wanted(repo)?)?;
     wanted.retain(|name, _| {
         let name = name.to_string();
         name == "detached" || Some(name) == branch
@@ -91,7 +91,7 @@ fn attempt_beside(
 
 /// Returns the refs that belong to a clone.
 fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
-    let mut found = wanted(repo, member)?;
+    let mut found = wanted(repo)?;
     if member.role != Role::Desk {
         leave_to_team(hub, "", &mut found)?;
     }
@@ -123,24 +123,8 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     let mut found = Vec::new();
     let tags = repo.refs_below("refs/tags/")?;
     if !tags.is_empty() {
-        let mut known = hub.store.refs_below("refs/remotes/")?;
-        // A tag in the work of an earlier removal belongs to that.
-        for prefix in ["refs/tags/", ref_names::PUBLISHED_DESKS] {
-            known.extend(hub.store.refs_below(prefix)?);
-        }
-        for tag in tags {
-            // The hub may have the object of a ref that was published once, and no ref that holds it now.
-            let is_commit = repo.peel_to_commit(tag.id) == Some(tag.id);
-            let name = tag.name.to_string();
-            // A branch may hold the commit of a lightweight tag, but does not keep its name.
-            let is_it = |found: &FoundRef| {
-                let is_same_name =
-                    || found.name.to_string().ends_with(name.trim_start_matches("refs"));
-                found.id == tag.id && (!is_commit || is_same_name())
-            };
-            if known.iter().any(is_it) {
-                continue;
-            }
+        let known = KnownTags::of(hub)?;
+        for tag in tags.iter().filter(|tag| !known.have(repo, tag)) {
             if let Some(rest) = tag.name.as_bytes().strip_prefix(b"refs/") {
                 found.push((RefName::new(rest.to_owned()), tag.id));
             }
@@ -157,6 +141,38 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
         (RefName::from(name.as_str()), id)
     }));
     Ok(found)
+}
+
+/// What a hub holds by the names of its remote and of the users' checkouts. A tag in the work of an earlier removal
+/// belongs to that.
+struct KnownTags {
+    ids: HashSet<Oid>,
+    /// The ids of tags with their names, from `tags/` on.
+    named: HashSet<(Oid, String)>,
+}
+
+impl KnownTags {
+    fn of(hub: &Hub) -> Result<KnownTags> {
+        let mut known = tag_list::of_all(hub)?;
+        for prefix in ["refs/remotes/", "refs/tags/", ref_names::PUBLISHED_DESKS] {
+            known.extend(hub.store.refs_below(prefix)?);
+        }
+        let named = known.iter().filter_map(|found| {
+            let name = found.name.to_string();
+            let at = name.find("/tags/")?;
+            Some((found.id, name.get(at..)?.to_owned()))
+        });
+        Ok(KnownTags { named: named.collect(), ids: known.iter().map(|found| found.id).collect() })
+    }
+
+    /// Returns `true` if another name holds the object of a tag. A branch may hold the commit of a lightweight tag, but does
+    /// not keep its name.
+    fn have(&self, repo: &Repo, tag: &FoundRef) -> bool {
+        // The hub may have the object of a ref that was published once, and no ref that holds it now.
+        let name = tag.name.to_string().trim_start_matches("refs").to_owned();
+        self.named.contains(&(tag.id, name))
+            || (self.ids.contains(&tag.id) && repo.peel_to_commit(tag.id) != Some(tag.id))
+    }
 }
 
 /// Returns refs that belong to the user alone, such as notes, and the autostash of a rebase or merge in
