@@ -92,7 +92,7 @@ pub fn start(
     variables: &[(&str, &str)],
 ) -> Result<Started> {
     let folder = path.join(".git/colony");
-    let log = folder.join("run.log");
+    let log = log_of(path);
     bounded_log::create(&log).map_err(|e| Error::io("cannot make the log of a program", e))?;
     let program =
         detached::Program { line: &with_options(line), directory: path, variables, log: &log };
@@ -141,8 +141,13 @@ pub(super) fn refuse_running(clone: &Path, agent: &str) -> Result<()> {
         .hint(format!("git colony agents stop {}", shell_word(agent))))
 }
 
+/// Returns the path of the log of the program of a clone.
+pub(super) fn log_of(clone: &Path) -> PathBuf {
+    clone.join(".git/colony/run.log")
+}
+
 /// Returns the process of the program that was started in a clone, while it runs.
-fn running(clone: &Path) -> Option<u32> {
+pub(super) fn running(clone: &Path) -> Option<u32> {
     let bytes = plain_file::find_own(clone.join(".git/colony/started.json")).ok()??;
     let record: Record = serde_json::from_slice(&bytes).ok()?;
     let process = processes::find(record.pid)?;

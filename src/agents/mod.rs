@@ -1,6 +1,7 @@
 //! Agents: a clone and a fork for each, created from any checkout.
 
 pub mod agent_marks;
+pub mod agent_output;
 pub mod agent_places;
 pub mod agent_removal;
 pub mod agent_restore;

@@ -6,6 +6,7 @@ mod fleet_advice;
 mod fleet_rows;
 mod many_at_once;
 mod marks;
+mod program_output;
 mod run_in_clones;
 mod screen;
 mod screen_in_terminal;

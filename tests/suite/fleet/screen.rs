@@ -104,6 +104,7 @@ fn each_key_writes_its_whole_command_into_the_bottom_line() {
         ("d", "git colony diff --patch ada"),
         ("jd", "git colony diff --patch bob@"),
         ("l", "git colony log ada"),
+        ("o", "git colony agents output --follow ada"),
         ("G\n", "git colony agents"),
         ("s", "Shell(\"ada\")"),
         ("q", "Quit"),
@@ -113,6 +114,7 @@ fn each_key_writes_its_whole_command_into_the_bottom_line() {
         ("?", ""),
         ("Gs", ""),
         ("Gl", ""),
+        ("Go", ""),
     ] {
         assert_eq!(sketcher.draw(100, 24, keys).asks_for, asks_for, "{keys:?}");
     }
@@ -125,6 +127,8 @@ fn each_key_writes_its_whole_command_into_the_bottom_line() {
         ("jR", "git colony agents remove bob"),
         (" jjR", "git colony agents remove ada"),
         ("GR", "git colony agents remove --merged"),
+        ("jx", "git colony agents stop bob"),
+        (" j x", "git colony agents stop ada dora"),
         ("m\u{17}bob", "git colony merge bob"),
         ("m\u{7f}\u{7f}x", "git colony merge ax"),
     ] {

@@ -204,6 +204,34 @@ fn a_shell_starts_in_the_clone_and_leads_back() {
 }
 
 #[test]
+fn the_output_of_a_program_is_followed_and_the_program_ended() {
+    let desk = desk();
+    let line = "echo begun; exec sleep 600";
+    let made = desk.json(&["agents", "new", "cleo", "--detach", "-x", line]);
+    let program = u32::try_from(made["started"]["pid"].as_u64().unwrap()).unwrap();
+    let mut session = Session::watch(&desk, 24, 80);
+    session.press("/cleo\ro");
+    session.until_shown("begun");
+    assert!(is_running(program));
+    session.press("\u{3}");
+    session.until_done("agents output --follow cleo");
+    session.press(" ");
+    session.until_list();
+    session.press("x");
+    session.until_shown("> git colony agents stop cleo");
+    assert!(is_running(program));
+    session.press("\r");
+    let text = session.until_done("agents stop cleo");
+    assert!(text.contains("cleo: ended process"), "{text}");
+    assert!(!is_running(program));
+    session.press(" ");
+    session.until_list();
+    session.press("q");
+    session.until_left("code 0");
+    session.end();
+}
+
+#[test]
 fn ctrl_c_reaches_a_command_and_not_the_screen() {
     let desk = desk();
     let mut session = Session::watch(&desk, 24, 80);

@@ -3,6 +3,7 @@
 pub(in crate::cli) mod answers;
 mod create;
 mod marks;
+mod output;
 mod run;
 mod show;
 mod stop;
@@ -57,6 +58,10 @@ enum Action {
     /// ended. Without names it runs in all clones of this checkout. Clones in which a program works are left out and
     /// named. The exit code is 1 if the command failed in one.
     Run(run::Args),
+    /// Show the output of the program that 'agents new -x' has started in the background
+    ///
+    /// Of more than 1 MiB, the end. The exit code is 1 if none was started.
+    Output(output::Args),
     /// End the programs of agents that 'agents new -x' has started in the background
     ///
     /// Each gets SIGTERM with its process group, and SIGKILL after ten seconds. The clones stay as they are.
@@ -182,6 +187,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             path_declaration(),
             show::declaration(),
             run::declaration(),
+            output::declaration(),
             stop::declaration(),
             marks::done_declaration(),
             marks::hold_declaration(),
@@ -252,6 +258,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Action::New(new)) => create::run(face, new),
         Some(Action::Show(args)) => show::run(face, &args),
         Some(Action::Run(args)) => run::run(face, args),
+        Some(Action::Output(args)) => output::run(face, &args),
         Some(Action::Stop(args)) => stop::run(face, &args),
         Some(Action::Done(args)) => marks::done(face, &args),
         Some(Action::Hold(args)) => marks::hold(face, &args),

@@ -182,11 +182,14 @@ fn keys(state: &State, columns: usize) -> Line {
     spans.into()
 }
 
-/// Returns the list of all keys, each with its command.
+/// Returns the list of all keys, each with its command; the bottom line has it with its options.
 fn help(prefix: &str) -> Vec<Line> {
-    let rows = KEYS.iter().map(|key| {
+    let rows = KEYS.iter().filter(|key| !key.shown.is_empty()).map(|key| {
         let (command, waits) = match key.does {
-            Does::Run(offer) => (offer.words.trim_end(), offer.when == When::AfterEnter),
+            Does::Run(offer) => {
+                let words = offer.words.split(" --").next().unwrap_or_default();
+                (words.trim_end(), offer.when == When::AfterEnter)
+            }
             _ => ("", false),
         };
         vec![

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::KeyCode;
 pub(super) struct Key {
     /// How it comes from the terminal.
     pub(super) codes: &'static [KeyCode],
-    /// Its name.
+    /// Its name; empty for a key that is named with the one before.
     pub(super) shown: &'static str,
     /// Its purpose, as the line of keys has it; empty for a key that is only in the list of all.
     pub(super) short: &'static str,
@@ -55,6 +55,8 @@ pub(super) enum On {
     Nothing,
     /// The agent under the cursor; of a fork without an agent the files are shown.
     Agent,
+    /// The agent under the cursor; nothing of a fork without an agent.
+    AgentOnly,
     /// What the row under the cursor has, with its uncommitted changes.
     State,
     /// The marked rows, else the one under the cursor: a command for each.
@@ -87,7 +89,7 @@ pub(super) const ON_MERGED: [(&str, &str); 2] =
     [("agents show", "agents"), ("agents remove", "agents remove --merged")];
 
 /// All keys.
-pub(super) const KEYS: [Key; 20] = [
+pub(super) const KEYS: [Key; 22] = [
     Key {
         codes: &[KeyCode::Down, KeyCode::Char('j')],
         shown: "down, j",
@@ -104,30 +106,30 @@ pub(super) const KEYS: [Key; 20] = [
     },
     Key {
         codes: &[KeyCode::PageDown, KeyCode::Char('J')],
-        shown: "J",
+        shown: "J, K",
         short: "",
-        purpose: "ten rows on, as page down",
+        purpose: "ten rows on, back, as page down, up",
         does: Does::Move(Step::Forward(10)),
     },
     Key {
         codes: &[KeyCode::PageUp, KeyCode::Char('K')],
-        shown: "K",
+        shown: "",
         short: "",
-        purpose: "ten rows back, as page up",
+        purpose: "",
         does: Does::Move(Step::Back(10)),
     },
     Key {
         codes: &[KeyCode::Home, KeyCode::Char('g')],
-        shown: "g",
+        shown: "g, G",
         short: "",
-        purpose: "the first row",
+        purpose: "the first row, the last row",
         does: Does::Move(Step::First),
     },
     Key {
         codes: &[KeyCode::End, KeyCode::Char('G')],
-        shown: "G",
+        shown: "",
         short: "",
-        purpose: "the last row",
+        purpose: "",
         does: Does::Move(Step::Last),
     },
     Key {
@@ -159,6 +161,17 @@ pub(super) const KEYS: [Key; 20] = [
         does: looks("log"),
     },
     Key {
+        codes: &[KeyCode::Char('o')],
+        shown: "o",
+        short: "",
+        purpose: "what its program prints, as it comes",
+        does: Does::Run(Offer {
+            words: "agents output --follow",
+            on: On::AgentOnly,
+            when: When::AtOnce,
+        }),
+    },
+    Key {
         codes: &[KeyCode::Char('s')],
         shown: "s",
         short: "shell",
@@ -176,7 +189,7 @@ pub(super) const KEYS: [Key; 20] = [
         codes: &[KeyCode::Char('L')],
         shown: "L",
         short: "land",
-        purpose: "test and merge marked agents, else all done",
+        purpose: "test, merge marked agents, else all done",
         does: changes("land", On::Marked),
     },
     Key {
@@ -199,6 +212,13 @@ pub(super) const KEYS: [Key; 20] = [
         short: "",
         purpose: "an agent: type its name",
         does: changes("agents new ", On::Nothing),
+    },
+    Key {
+        codes: &[KeyCode::Char('x')],
+        shown: "x",
+        short: "",
+        purpose: "end programs of marked agents, else this",
+        does: changes("agents stop", On::Agents),
     },
     Key {
         codes: &[KeyCode::Char('R')],

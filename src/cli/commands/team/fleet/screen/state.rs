@@ -248,7 +248,7 @@ impl State {
         if rows.is_empty() && offer.on == On::Marked {
             return Some(vec![words.to_owned()]);
         }
-        if rows.is_empty() || matches!(offer.on, On::Agent | On::State) {
+        if rows.is_empty() || matches!(offer.on, On::Agent | On::AgentOnly | On::State) {
             match entry? {
                 Entry::Row(row) => rows = vec![row],
                 Entry::Merged => {
@@ -263,6 +263,9 @@ impl State {
                 rows.iter().filter_map(|row| with_names(words, [state_of(row)?])).collect()
             }
             On::Agent => rows.iter().filter_map(|row| shown(words, row)).collect(),
+            On::AgentOnly => {
+                rows.iter().filter_map(|row| with_names(words, [row.agent.clone()?])).collect()
+            }
             On::EachRow => rows.iter().filter_map(|row| with_names(words, [name(row)?])).collect(),
             On::Agents | On::Marked => {
                 let agents: Vec<_> = rows.iter().filter_map(|row| row.agent.clone()).collect();
