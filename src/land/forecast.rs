@@ -32,28 +32,31 @@ pub struct Forecast {
 }
 
 impl Station<'_> {
-    /// Foresees the tests of a plan: the members that merge cleanly.
+    /// Foresees the tests of a plan: the members that merge cleanly. `None` if there are no tests.
     pub(super) fn forecast(
         &self,
         bench: &Bench<'_>,
-        tests: &Tests,
+        tests: Option<&Tests>,
         plan: &[usize],
-    ) -> Result<Forecast> {
+    ) -> Result<Option<Forecast>> {
+        let Some(tests) = tests else {
+            return Ok(None);
+        };
         if plan.is_empty() {
-            return Ok(Forecast::default());
+            return Ok(Some(Forecast::default()));
         }
         let (world, results) = (&self.session.world, &self.results);
         let tree = self.session.repo.tree_of(Some(bench.commit_of(plan)))?;
         let key = key_of(tree, &tests.commands, &self.set_up()?, &self.whose());
         let known = results.find(world, &key).filter(|_| !self.request.retest);
         let passed = known.as_ref().map(|(result, _)| result.passed);
-        Ok(Forecast {
+        Ok(Some(Forecast {
             passed,
             age_seconds: known.map(|(_, age)| age),
             runs: usize::from(passed != Some(true)),
             runs_if_one_fails: most_runs(plan.len().min(MAX_MEMBERS))?,
             seconds_per_run: results.seconds_of(&tests.commands),
-        })
+        }))
     }
 }
 

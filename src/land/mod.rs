@@ -136,18 +136,23 @@ pub fn look(session: &Session) {
     records::refresh(session);
 }
 
-/// Tests the merged work, and moves nothing.
+/// Tests the merged work, and moves nothing. In a dry run, says what would be tested.
 pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     let station = Station::of(session, request)?;
     let train = Train::look(session, request.into.as_deref())?;
     let chosen = station.choose(&train)?;
-    let tests = Tests::find(session, request, train.tip(), &station.approvals)?;
+    let tests = station.tests(&train)?;
     let inherited = checkout_settings::of(session);
     let furnishing = Furnishing { inherited: &inherited, store: large_file_store::of_tree };
     let prepare = |tree: &Path| station.prepare(tree, train.tip());
     let mut bench = station.bench(&train, &chosen);
-    bench.tester = Some(station.tester(&tests, furnishing, &prepare)?);
     let all: Vec<usize> = (0..chosen.members.len()).collect();
+    if session.is_dry() {
+        let plan = search::Proof::couple(&mut bench, &[], &all)?;
+        return report::of_planned_try(&station, &bench, tests.as_ref(), plan);
+    }
+    let tester = tests.as_ref().map(|tests| station.tester(tests, furnishing, &prepare));
+    bench.tester = tester.transpose()?;
     let found = search::first_broken(&mut bench, &all);
     let broken = found.map_err(|error| kept(error, request))?;
     let merged = bench.commit_of(&broken.merged);
@@ -155,7 +160,7 @@ pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
         // For who looks into the tree: all of it, merged.
         tester.tree.step(&session.world, merged, &tester.furnishing)?;
     }
-    Ok(report::of_try(&station, &bench, &tests, &broken))
+    Ok(report::of_try(&station, &bench, tests.as_ref(), &broken))
 }
 
 impl<'a> Station<'a> {
@@ -183,16 +188,7 @@ impl<'a> Station<'a> {
             return Err(Error::new(Code::RefMoved, message).unchanged());
         }
         let chosen = self.choose(&train)?;
-        let tests = match request.tests {
-            WhichTests::None => None,
-            WhichTests::Configured | WhichTests::Command(_) => {
-                match Tests::find(session, request, train.tip(), &self.approvals) {
-                    // Nothing is tested then.
-                    Err(error) if session.is_dry() && error.code() == Code::NoTests => None,
-                    found => Some(found?),
-                }
-            }
-        };
+        let tests = self.tests(&train)?;
         let inherited = checkout_settings::of(session);
         let furnishing = Furnishing { inherited: &inherited, store: large_file_store::of_tree };
         let prepare = |tree: &Path| self.prepare(tree, train.tip());
@@ -202,7 +198,7 @@ impl<'a> Station<'a> {
         train.refuse_edits(session, bench.commit_of(&plan))?;
         if session.is_dry() {
             let tests = tests.as_ref();
-            let forecast = tests.map(|tests| self.forecast(&bench, tests, &plan)).transpose()?;
+            let forecast = self.forecast(&bench, tests, &plan)?;
             let found = Found { passing: plan, ..Found::default() };
             return Ok(LandReport { forecast, ..report::of_land(self, &bench, tests, &found) });
         }
@@ -230,6 +226,18 @@ impl<'a> Station<'a> {
             (session.world.narrate)(&format!("warning: {}", error.message()));
         }
         Ok(report)
+    }
+
+    /// Returns the tests; `None` if none are wanted, or in a dry run if none are known.
+    fn tests(&self, train: &Train) -> Result<Option<Tests>> {
+        let (session, request) = (self.session, self.request);
+        if matches!(request.tests, WhichTests::None) {
+            return Ok(None);
+        }
+        match Tests::find(session, request, train.tip(), &self.approvals) {
+            Err(error) if session.is_dry() && error.code() == Code::NoTests => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     fn choose(&self, train: &Train) -> Result<Chosen> {

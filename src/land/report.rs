@@ -143,6 +143,8 @@ pub enum TryOutcome {
     Failed,
     /// Some of it does not merge cleanly; the tests pass with the rest.
     Conflicted,
+    /// Nothing was tested: a dry run.
+    Planned,
 }
 
 /// The work with which the tests fail.
@@ -172,22 +174,31 @@ pub struct TryReport {
     pub branch: String,
     /// The tree of all that merges cleanly.
     pub tree: Option<Oid>,
-    /// What was merged, in order.
+    /// What was merged, or would be, in order.
     pub names: Vec<String>,
     /// What does not merge cleanly, or was left out for another reason.
     pub left_out: Vec<LeftOut>,
     /// Work that is done and was not taken, since it was not named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<LeftOut>,
+    /// What the branch has already.
+    pub up_to_date: Vec<String>,
+    /// Uncommitted work of the agents, which is not tested.
+    pub uncommitted: Vec<UncommittedWork>,
     /// The work with which the tests fail.
     pub breaks: Option<Breaks>,
     /// The runs of the tests, in order.
     pub runs: Vec<RunReport>,
-    /// The tests.
-    pub tests: TestsReport,
+    /// The tests; null in a dry run if none are known.
+    pub tests: Option<TestsReport>,
+    /// How often they would run, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// The working tree, in which all of it is merged.
     #[schemars(with = "String")]
     pub path: PathBuf,
+    /// True if nothing was tested because of a dry run.
+    pub dry_run: bool,
 }
 
 impl Tests {
@@ -210,6 +221,17 @@ impl Bench<'_> {
     pub(super) fn names_of(&self, members: &[usize]) -> Vec<String> {
         let all = members.iter().filter_map(|member| self.chosen.members.get(*member));
         all.map(|candidate| candidate.name.clone()).collect()
+    }
+
+    /// Returns the names of the members that the branch has already.
+    fn names_up_to_date(&self) -> Vec<String> {
+        self.names_of(&self.up_to_date.iter().copied().collect::<Vec<_>>())
+    }
+
+    /// Lists the uncommitted work of members.
+    fn uncommitted_of(&self, members: &[usize]) -> Vec<UncommittedWork> {
+        let all = members.iter().filter_map(|member| self.chosen.members.get(*member));
+        all.filter_map(Candidate::uncommitted).collect()
     }
 
     /// Describes how the tests fail with a set; its last one is the first with which they do.
@@ -274,7 +296,6 @@ pub(super) fn of_land(
         (false, true) => LandOutcome::Landed,
         (false, false) => LandOutcome::Partly,
     };
-    let up_to_date: Vec<usize> = bench.up_to_date.iter().copied().collect();
     LandReport {
         outcome,
         branch: bench.train.branch().short(),
@@ -283,13 +304,9 @@ pub(super) fn of_land(
         left_out,
         passed_over: bench.chosen.passed_over.clone(),
         breaks: found.is_base_failing.then(|| bench.breaks(&[])),
-        up_to_date: bench.names_of(&up_to_date),
+        up_to_date: bench.names_up_to_date(),
         flaky: bench.names_of(&found.flaky),
-        uncommitted: found
-            .passing
-            .iter()
-            .filter_map(|member| bench.chosen.members.get(*member)?.uncommitted())
-            .collect(),
+        uncommitted: bench.uncommitted_of(&found.passing),
         landed,
         tests: tests.map(|tests| tests.report(&bench.runs)),
         forecast: None,
@@ -306,27 +323,45 @@ pub(super) fn of_land(
 pub(super) fn of_try(
     station: &Station<'_>,
     bench: &Bench<'_>,
-    tests: &Tests,
+    tests: Option<&Tests>,
     broken: &Broken,
 ) -> TryReport {
     let repo = &station.session.repo;
     let tree = repo.tree_of(Some(bench.commit_of(&broken.merged))).ok();
+    let dry_run = station.session.is_dry();
     let left_out = bench.all_left_out();
     let breaks = broken.failing.as_ref().map(|set| bench.breaks(set));
     TryReport {
         outcome: match (&breaks, left_out.is_empty()) {
+            _ if dry_run => TryOutcome::Planned,
             (Some(_), _) => TryOutcome::Failed,
             (None, true) => TryOutcome::Passed,
             (None, false) => TryOutcome::Conflicted,
         },
         branch: bench.train.branch().short(),
-        tree,
+        tree: tree.filter(|_| !dry_run),
         names: bench.names_of(&broken.merged),
         left_out,
         passed_over: bench.chosen.passed_over.clone(),
+        up_to_date: bench.names_up_to_date(),
+        uncommitted: bench.uncommitted_of(&broken.merged),
         breaks,
         runs: bench.runs.clone(),
-        tests: tests.report(&bench.runs),
+        tests: tests.map(|tests| tests.report(&bench.runs)),
+        forecast: None,
         path: station.place.tree(),
+        dry_run,
     }
+}
+
+/// Makes the report of a test that was only planned.
+pub(super) fn of_planned_try(
+    station: &Station<'_>,
+    bench: &Bench<'_>,
+    tests: Option<&Tests>,
+    merged: Vec<usize>,
+) -> Result<TryReport> {
+    let forecast = station.forecast(bench, tests, &merged)?;
+    let broken = Broken { merged, failing: None };
+    Ok(TryReport { forecast, ..of_try(station, bench, tests, &broken) })
 }

@@ -634,6 +634,51 @@ await step('a try of a marked agent shows the command that fails, and its output
   await requireWords('a try');
 });
 
+await step('a plan leaves agents alone', async () => {
+  expected.push(/409.*\/try/);
+  const work = inDialog().getByRole('list', { name: 'Work' });
+  for (const [opener, verb] of [['Land …', 'Land'], ['Try …', 'Try']]) {
+    await visit('/fleet');
+    await button(opener).click();
+    await inDialog().getByLabel('all agents with commits').check();
+    await work.getByText('zoe').waitFor();
+    await inDialog().getByRole('group', { name: 'Leave alone' }).getByLabel('zoe').check();
+    await work.getByText('zoe').waitFor({ state: 'detached' });
+    await work.getByText('ada').waitFor();
+    await requireAccessible(`the plan of ${opener}`);
+    await picture(`${verb.toLowerCase()}-except`);
+    require_(await inDialog().getByRole('button', { name: verb, exact: true }).isEnabled(), `${verb} is not offered`);
+  }
+  await apply('Try');
+  await trainState('conflicts');
+  await train().getByText('all agents with commits without zoe').waitFor();
+});
+
+await step('marked work is tried and landed on another branch', async () => {
+  const before = fixture.git('rev-parse', 'HEAD');
+  fixture.git('branch', '--force', 'release', 'HEAD');
+  for (const verb of ['Try', 'Land']) {
+    expected.push(new RegExp(`404.*/${verb.toLowerCase()}`));
+    await visit('/fleet');
+    await page.getByLabel('Mark ada').check();
+    await button(`${verb} 1 …`).click();
+    await planned();
+    await inDialog().getByLabel('Into').fill('nowhere');
+    await inDialog().getByLabel('Into').press('Tab');
+    await inDialog().getByText(/nowhere/).first().waitFor();
+    require_(await inDialog().getByRole('button', { name: verb, exact: true }).isDisabled(), 'work goes to a branch that does not exist');
+    await inDialog().getByLabel('Into').fill('release');
+    await inDialog().getByLabel('Into').press('Tab');
+    await inDialog().getByText("'release'").first().waitFor();
+    await picture(`${verb.toLowerCase()}-into`);
+    await apply(verb);
+    await trainState(verb === 'Try' ? 'passed' : 'landed');
+    await train().getByText('ada into release').waitFor();
+  }
+  require_(fixture.git('rev-parse', 'HEAD') === before, 'main has moved');
+  require_(fixture.git('ls-tree', '-r', '--name-only', 'release').includes('src/table.rs'), 'the work is not on release');
+});
+
 await step('a landing shows its runs, and a cancel moves nothing', async () => {
   const before = fixture.git('rev-parse', 'HEAD');
   fixture.git('config', 'colony.test.run', 'sleep 600');

@@ -1,6 +1,6 @@
 //! Operations that land, and those that try: the merged work of several agents is tested.
 //!
-//! The plan of both is the dry run of 'land'. Neither takes a command line, a landing without tests, or an approval.
+//! The plan of both is a dry run of the command. Neither takes a command line, a landing without tests, or an approval.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,8 @@ use super::requests::Asked;
 use super::routes::Route;
 use super::server::Dashboard;
 
-/// Answers with the plan of a landing, and begins the landing when the plan comes back; begins a try at once.
+/// Answers with the plan of a landing, and begins the landing when the plan comes back; begins a try at once, and answers
+/// with its plan for a dry run.
 pub(super) fn start(
     dashboard: &Dashboard,
     route: &'static Route,

@@ -37,7 +37,7 @@ fn prepared(sandbox: &Sandbox) -> (View, String) {
 }
 
 /// Each route that changes something: what it takes, and its command. Names in braces are filled in.
-pub(super) const CHANGES: [(&str, &str, &str, &str); 23] = [
+pub(super) const CHANGES: [(&str, &str, &str, &str); 24] = [
     ("POST", "/colonies", r#"{"id":"rocket","origin_url":"{url}"}"#, "colony set rocket {url}"),
     (
         "PUT",
@@ -81,6 +81,12 @@ pub(super) const CHANGES: [(&str, &str, &str, &str); 23] = [
         "/land",
         r#"{"names":["fork/other"],"target_branch":"main","squash":true}"#,
         "land --squash --into main fork/other",
+    ),
+    (
+        "POST",
+        "/try",
+        r#"{"names":["fork/other"],"target_branch":"main"}"#,
+        "try --into main fork/other",
     ),
     ("POST", "/checkpoints", r#"{"label":"three"}"#, "checkpoint -m three"),
     ("POST", "/restore", r#"{"checkpoint_id":"one"}"#, "restore one"),

@@ -156,9 +156,10 @@ fn a_try_of_the_page_moves_nothing() {
     desk.git(&["config", "--unset", "colony.test.run"]);
     let refused = tried(&server, &json!({}));
     assert_eq!((&refused["status"], &refused["code"]), (&json!("error"), &json!("no-tests")));
-    // It has no plan of its own.
-    let dry = server.post("/try", &json!({ "dry_run": true }));
-    assert_eq!((dry.status, dry.code().as_str()), (422, "usage"));
+    // Its plan needs no test, and begins nothing.
+    let plan = server.post("/try", &json!({ "dry_run": true, "except": ["bob"] })).json();
+    assert_eq!((&plan["outcome"], &plan["names"]), (&json!("planned"), &json!(["ada"])));
+    assert_eq!(plan["tests"], Value::Null);
     assert_eq!(desk.visible_state(), before);
     for (path, body) in [
         ("/land", json!({ "no_test": true })),
@@ -238,6 +239,7 @@ fn a_read_only_dashboard_shows_the_plan_and_begins_nothing() {
     done(&desk, "ada", "good\n");
     let server = Server::start(&desk, &["--read-only"]);
     assert_eq!(names(&server.post("/land", &json!({ "dry_run": true })).json()["landed"]), ["ada"]);
+    assert_eq!(server.post("/try", &json!({ "dry_run": true })).json()["names"], json!(["ada"]));
     for path in ["/land", "/try"] {
         let refused = server.post(path, &json!({}));
         assert_eq!((refused.status, refused.code().as_str()), (403, "read-only"));

@@ -4,3 +4,4 @@ mod hostile_tests;
 pub(crate) mod landing;
 pub(crate) mod races;
 mod story;
+mod try_plan;

@@ -11,6 +11,7 @@ use crate::land::{
 };
 use crate::model::text::typed_word;
 use crate::model::time::Moment;
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -63,6 +64,9 @@ pub(in crate::cli) struct TryArgs {
     /// Run the tests at most N times
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     max_runs: u16,
+    /// Show what would be tested and what conflicts, and run nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 /// Whose work is taken, and how its tests run.
@@ -156,11 +160,7 @@ pub(in crate::cli) fn try_declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    if args.dry_run {
-        // Who is done is a copy of what others have published, as their branches are.
-        land::look(&face.session_among_others(Run::ForReal, &args.train.names)?);
-    }
-    let session = face.session_among_others(Run::from(args.dry_run), &args.train.names)?;
+    let session = session(face, Run::from(args.dry_run), &args.train.names)?;
     let request = Request {
         into: args.into,
         squash: args.squash,
@@ -176,7 +176,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 }
 
 pub(in crate::cli) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Run::ForReal, &args.train.names)?;
+    let session = session(face, Run::from(args.dry_run), &args.train.names)?;
     let request = Request {
         into: args.into,
         tests: line_of(&args.command).map_or(WhichTests::Configured, WhichTests::Command),
@@ -185,6 +185,15 @@ pub(in crate::cli) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outc
     };
     let report = land::try_work(&session, &request)?;
     face.answer(&report)
+}
+
+/// Opens the repository, with the work of others as they have published it.
+fn session(face: &Face<'_>, run: Run, names: &[String]) -> Result<Session, Stop> {
+    if run == Run::Dry {
+        // Who is done is a copy of what others have published, as their branches are.
+        land::look(&face.session_among_others(Run::ForReal, names)?);
+    }
+    Ok(face.session_among_others(run, names)?)
 }
 
 /// Returns words as a line for the shell; one word is a line already.
@@ -278,7 +287,10 @@ impl Answer for LandReport {
 
 impl Answer for TryReport {
     fn outcome(&self) -> Outcome {
-        if self.outcome == TryOutcome::Passed { Outcome::Yes } else { Outcome::No }
+        match self.outcome {
+            TryOutcome::Passed | TryOutcome::Planned => Outcome::Yes,
+            TryOutcome::Failed | TryOutcome::Conflicted => Outcome::No,
+        }
     }
 
     fn message(&self) -> String {
@@ -290,6 +302,7 @@ impl Answer for TryReport {
         };
         let runs = ran(&self.runs).map(|runs| format!(", {runs}")).unwrap_or_default();
         match &self.breaks {
+            _ if self.dry_run => format!("{merged} would be tested on '{branch}'"),
             None if self.left_out.is_empty() => {
                 format!("the tests pass with {merged} merged onto '{branch}'{runs}")
             }
@@ -305,16 +318,22 @@ impl Answer for TryReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
+        let row_of_clean = |name| vec![format!("  {name}"), "merges cleanly".to_owned()];
+        let clean = self.names.iter().filter(|_| self.dry_run).map(row_of_clean);
         let left_out = self.left_out.iter().map(row);
-        let rows: Vec<_> = left_out.chain(self.passed_over.iter().map(passed_over)).collect();
-        let mut lines = text::table(&rows);
+        let rows = clean.chain(left_out).chain(self.passed_over.iter().map(passed_over));
+        let mut lines = text::table(&rows.collect::<Vec<_>>());
         if let Some(breaks) = &self.breaks {
             if !breaks.with.is_empty() {
                 lines.push(format!("they pass with {} alone", text::first_of(&breaks.with)));
             }
             lines.extend(broken(breaks));
         }
-        lines.push(format!("all of it, merged: {}", self.path.display()));
+        if self.dry_run {
+            lines.extend(self.forecast.iter().filter(|_| !self.names.is_empty()).map(foreseen));
+        } else {
+            lines.push(format!("all of it, merged: {}", self.path.display()));
+        }
         lines
     }
 }

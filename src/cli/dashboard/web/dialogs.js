@@ -52,9 +52,9 @@ export function Buttons({ verb, busy, disabled, danger, onApply, cancel = 'Cance
  * Shows what a change would do, then makes it.
  *
  * `plan` has `title`, `verb`, `method`, `path`, `body`, `first` ('preview' or 'dry_run'), `lines(report)`, and optionally
- * `options(set)` (a form that changes the body), `waits` (the plan is shown once the form is sent), `blocked(report)` (why it
- * cannot be made), `planned` (the path that answers with the plan, where it is another one), `done(report)`, `after` (what
- * the status line then offers) and `danger`.
+ * `options(body, set, last)` (a form that changes the body; `last` is the newest plan), `waits` (the plan is shown once the
+ * form is sent), `blocked(report)` (why it cannot be made), `done(report)`, `after` (what the status line then offers) and
+ * `danger`.
  */
 export async function propose(plan) {
   const state = { plan, body: { ...plan.body }, report: null, last: null, error: null, busy: false, asked: 0 };
@@ -87,7 +87,7 @@ function adjust(state, fields) {
 async function look(state) {
   const asked = ++state.asked;
   try {
-    const report = await send(state.plan, state.body, state.plan.first === 'preview' ? {} : { dry_run: true }, state.plan.planned);
+    const report = await send(state.plan, state.body, state.plan.first === 'preview' ? {} : { dry_run: true });
     if (asked !== state.asked) return;
     Object.assign(state, { report, last: report, error: null });
   } catch (error) {
@@ -123,10 +123,10 @@ function showAgain(state, report) {
   Object.assign(state, { report, last: report, changed: true });
 }
 
-function send(plan, body, extra, target = plan.path) {
+function send(plan, body, extra) {
   const method = plan.method ?? 'POST';
   const all = { ...body, ...extra };
-  const request = method === 'DELETE' ? call(method, path(target, all)) : call(method, target, all);
+  const request = method === 'DELETE' ? call(method, path(plan.path, all)) : call(method, plan.path, all);
   return request.then((answer) => answer.value);
 }
 

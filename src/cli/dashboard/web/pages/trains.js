@@ -1,7 +1,7 @@
 // Trains: the work of several agents is merged, tested, landed. A dialog shows the plan; a panel shows the runs as they come.
 
 import { html, resource, stale, store, tell } from '../store.js';
-import { Command, number, plural, Problem, Section, someOf, State, text, When } from '../parts.js';
+import { Command, Field, number, plural, Problem, Section, someOf, State, text, When } from '../parts.js';
 import { act, propose } from '../dialogs.js';
 import { segments } from '../api.js';
 import { to } from '../routes.js';
@@ -18,7 +18,7 @@ const refresh = () => stale('/operations', '/fleet', '/agents', '/state', '/ops'
 /** What the two do: words of a button, and of what has begun. */
 const KINDS = {
   land: { verb: 'Land', path: '/land', first: 'preview', begun: 'the landing has begun' },
-  try: { verb: 'Try', path: '/try', planned: '/land', first: 'dry_run', begun: 'the tests have begun' },
+  try: { verb: 'Try', path: '/try', first: 'dry_run', begun: 'the tests have begun' },
 };
 
 /** Shows what would be merged, and lands or tries it. Without names it is the work that is done. */
@@ -26,9 +26,9 @@ export function begin(kind, names, done) {
   const { verb, begun, ...rest } = KINDS[kind];
   propose({
     ...rest, title: verb, verb, wide: true, body: names.length ? { names } : {},
-    options: (body, set) => html`<${Options} kind=${kind} body=${body} set=${set} />`,
+    options: (body, set, report) => html`<${Options} kind=${kind} body=${body} set=${set} report=${report} />`,
     lines: (report) => html`<${Members} report=${report} /><${Forecast} report=${report} />`,
-    blocked: (report) => (report.landed.length === 0 ? 'There is nothing to merge.' : report.tests ? null : 'A test is needed first.'),
+    blocked: (report) => (planned(report).length === 0 ? 'There is nothing to merge.' : report.tests ? null : 'A test is needed first.'),
     done: () => {
       tell(begun);
       done();
@@ -37,12 +37,33 @@ export function begin(kind, names, done) {
   });
 }
 
-function Options({ kind, body, set }) {
+/** The names of what a plan merges. */
+const planned = (report) => (report.landed ?? report.names.map((name) => ({ name }))).map(({ name }) => text(name));
+
+function Options({ kind, body, set, report }) {
   const who = (all, words) => html`<label><input type="radio" name="who" checked=${Boolean(body.all) === all} onChange=${() => set({ all: all || undefined })} /> ${words}</label>`;
   return html`${!body.names &&
-    html`<fieldset class="choice"><legend>Whose work</legend>${who(false, 'agents that are done')} ${who(true, 'all agents with commits')}</fieldset>`}
+    html`<fieldset class="choice"><legend>Whose work</legend>${who(false, 'agents that are done')} ${who(true, 'all agents with commits')}</fieldset>
+      <${Except} body=${body} set=${set} report=${report} />`}
+    <${Field} label="Into" hint=${`A branch, also one that is not checked out${body.names ? '' : ': work that goes into it'}; empty: the current one`}>
+      <input autocomplete="off" spellcheck="false" placeholder=${text(report?.branch)} onChange=${(event) => set({ target_branch: event.currentTarget.value.trim() || undefined })} /><//>
     ${kind === 'land' &&
       html`<label class="check"><input type="checkbox" checked=${Boolean(body.squash)} onChange=${(event) => set({ squash: event.currentTarget.checked || undefined })} /> one ordinary commit for each instead of a merge (squash)</label>`}`;
+}
+
+/** Whose work is left alone: each of those that the plan has, and those that were left out of it here. */
+function Except({ body, set, report }) {
+  const except = body.except ?? [];
+  const left = (report?.left_out ?? []).map(({ name }) => text(name));
+  const all = [...new Set([...except, ...(report ? planned(report) : []), ...left])].sort();
+  if (all.length < 2 && !except.length) return null;
+  const choose = (name, wanted) => {
+    const rest = except.filter((other) => other !== name);
+    const next = wanted ? [...rest, name] : rest;
+    set({ except: next.length ? next : undefined });
+  };
+  return html`<fieldset class="choice"><legend>Leave alone</legend>${all.map((name) =>
+    html`<label key=${name}><input type="checkbox" checked=${except.includes(name)} onChange=${(event) => choose(name, event.currentTarget.checked)} /> ${name}</label>`)}</fieldset>`;
 }
 
 /** Seconds, as exact as a reader needs them. */
@@ -130,8 +151,10 @@ function Train({ row }) {
 }
 
 function whose(row) {
-  if (row.names?.length) return someOf(row.names.map(text), MAX_NAMES);
-  return row.all ? 'all agents with commits' : 'agents that are done';
+  const onto = row.target_branch ? ` into ${text(row.target_branch)}` : '';
+  if (row.names?.length) return someOf(row.names.map(text), MAX_NAMES) + onto;
+  const except = row.except?.length ? ` without ${someOf(row.except.map(text), MAX_NAMES)}` : '';
+  return (row.all ? 'all agents with commits' : 'agents that are done') + except + onto;
 }
 
 function Ending({ row }) {
