@@ -2,6 +2,7 @@
 
 pub mod clone_folders;
 pub mod damaged;
+mod file_times;
 pub mod found;
 pub mod hub;
 pub mod new_clone;

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::git::compare::tree_diff::TreeChange;
 use crate::git::inherited::Inherited;
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{MAX_BYTES, Pointer};
@@ -24,6 +25,7 @@ use crate::store::lease::processes;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
 
+use super::file_times::{FileTimes, Watched};
 use super::hub::publish::large_objects_of;
 use super::new_clone::clone_large_files::{self, Store};
 
@@ -39,6 +41,7 @@ pub struct TryTree<'a> {
     repo: Option<Repo>,
     /// The commit that the tree is known to be at, with nothing else in it.
     at: Option<Oid>,
+    times: FileTimes,
     _lock: WorktreeLock,
 }
 
@@ -181,7 +184,8 @@ impl<'a> TryTree<'a> {
         let waiting = "waiting for another git-colony that tests merged work";
         let lock = WorktreeLock::take_at(world, &place.lock(), limit, waiting)?;
         place.end_processes();
-        Ok(TryTree { place, checkout, hub: hub.to_owned(), repo: None, at: None, _lock: lock })
+        let (hub, times) = (hub.to_owned(), FileTimes::default());
+        Ok(TryTree { place, checkout, hub, repo: None, at: None, times, _lock: lock })
     }
 
     /// Returns the working tree.
@@ -222,12 +226,24 @@ impl<'a> TryTree<'a> {
         self.at = None;
         let opened = self.repo.take();
         let repo = opened.map_or_else(|| self.open_again(world), Ok)?;
-        self.bring_large_files(&repo, commit)?;
+        let before = repo.head()?.commit();
+        let tree = repo.tree_of(Some(commit))?;
+        let changes = match before {
+            Some(before) => repo.diff_trees(repo.tree_of(Some(before))?, tree)?,
+            None => repo.list_tree(tree)?,
+        };
+        self.bring_large_files(&repo, &changes)?;
+        let (tree, probe) = (self.place.tree(), self.place.own().join(".git/colony-time"));
+        let watched = Watched { tree: &tree, probe: &probe };
+        self.times.wait(world, &repo, watched, &changes)?;
         let mut checkout = self.git(&repo, world);
         checkout.args(["checkout", "-q", "--force", "--detach", &commit.to_string()]);
         checkout.run_checked("check out merged work")?;
         // By the rules of the new commit other files are ignored.
         self.git(&repo, world).args(["clean", "-ffdq"]).run_checked("tidy the working tree")?;
+        if before.is_some() {
+            self.times.record(watched, &changes);
+        }
         self.write_git_of_tests(&repo, commit)?;
         self.repo = Some(repo);
         self.at = Some(commit);
@@ -342,13 +358,8 @@ impl<'a> TryTree<'a> {
         atomic::write_plainly(&own.join(".git/objects/info/alternates"), &lines)
     }
 
-    /// Links the large files of a commit from the hub and the checkout, and refuses one that neither has.
-    fn bring_large_files(&self, repo: &Repo, commit: Oid) -> Result<()> {
-        let tree = repo.tree_of(Some(commit))?;
-        let changes = match repo.head()?.commit() {
-            Some(before) => repo.diff_trees(repo.tree_of(Some(before))?, tree)?,
-            None => repo.list_tree(tree)?,
-        };
+    /// Links the large files of some changes from the hub and the checkout, and refuses one that neither has.
+    fn bring_large_files(&self, repo: &Repo, changes: &[TreeChange]) -> Result<()> {
         let sources =
             [LfsObjects::in_folder(large_objects_of(&self.hub)), LfsObjects::of(self.checkout)];
         let own = LfsObjects::of(repo);
@@ -366,7 +377,7 @@ impl<'a> TryTree<'a> {
                 is_there = is_there || source.copy_into(&pointer, own.folder())?;
             }
             if !is_there {
-                missing.insert(change.path);
+                missing.insert(change.path.clone());
             }
         }
         missing.first().map_or(Ok(()), |path| {

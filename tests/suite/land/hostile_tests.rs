@@ -268,3 +268,35 @@ fn an_empty_command_and_another_name_of_held_work_pass_nothing() {
     assert_eq!(tried["outcome"], "passed", "{tried:#}");
     assert_eq!(desk.run(&["land", "ada"]).code, 1);
 }
+
+/// A test that keeps its result beside the file that it reads, by size and second, as Python keeps bytecode.
+#[cfg(target_os = "linux")]
+const WITH_CACHE: &str = "key=$(stat -c '%s %Y' a.txt)
+test \"$(head -1 cache.log)\" = \"$key\" || { echo \"$key\"; cat a.txt; } >cache.log
+grep -q BAD cache.log && exit 3
+exit 0
+";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_the_same_size_is_another_one_to_tests() {
+    let desk = desk();
+    desk.write("a.txt", "fine\n");
+    desk.write("check.sh", WITH_CACHE);
+    desk.git(&["commit", "-qam", "a test that keeps its result"]);
+    for (name, content) in [("ada", "BAD.\n"), ("bob", "good\n")] {
+        let clone = agent(&desk, name);
+        commit(&clone, "a.txt", content);
+        clone.colony(&["agents", "done"]);
+    }
+    for _ in 0..3 {
+        for (name, outcome) in [("ada", "failed"), ("bob", "passed")] {
+            let tried = desk.run(&["--json", "try", "--retest", name]);
+            let tried: Value = serde_json::from_str(&tried.stdout).unwrap();
+            assert_eq!(tried["outcome"], outcome, "{tried:#}");
+            if outcome == "failed" {
+                assert_eq!(tried["breaks"]["names"], json!(["ada"]));
+            }
+        }
+    }
+}
