@@ -18,6 +18,7 @@ use crate::agents::colony::{checkout_settings, inherited_files, large_file_store
 use crate::clones::hub::locate;
 use crate::clones::test_results::{TestResults, Verdict};
 use crate::clones::try_tree::{Dirt, Furnishing, TryPlace, TryTree};
+use crate::design::commit::scaffold;
 use crate::design::merge::train::{Arrival, Train};
 use crate::git::refs::lost_race::is_lost_race;
 use crate::git::{Oid, RefName};
@@ -26,6 +27,7 @@ use crate::records;
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::acting_agent;
+use crate::store::operation::Kind;
 use crate::store::settings::approved_commands::Approvals;
 use crate::store::state::event_log::announce;
 
@@ -103,6 +105,8 @@ struct Station<'a> {
 /// that the branch gets. Who fails or conflicts is left out. In a dry run, says what would be merged.
 pub fn land(session: &Session, request: &Request) -> Result<LandReport> {
     let station = Station::of(session, request)?;
+    // The files of an operation that was cut off are not edits of the user. Where nothing lands, no other step completes it.
+    scaffold::recover_first(session, Kind::Land)?;
     let mut attempt = 1;
     // Who switches to another branch meanwhile does not mean that one.
     let branch = Train::find(session, request.into.as_deref(), request.squash)?.branch().clone();

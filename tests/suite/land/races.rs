@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::commit;
@@ -192,4 +193,23 @@ fn a_dry_run_foresees_the_runs() {
     assert_eq!(desk.json(&["land", "-n", "--no-test"]).get("forecast"), None);
     let text = desk.colony(&["land", "-n"]);
     assert!(text.contains("\ntests: passed with these files "), "{text}");
+}
+
+#[test]
+fn a_landing_that_was_cut_off_is_completed_by_the_next() {
+    for (step, has_landed) in [("prepared", false), ("committed", true), ("refs-moved", true)] {
+        let desk = desk();
+        done(&desk, "ada", "good\n");
+        done(&desk, "bob", "BAD\n");
+        let world = World { die_at: Some(step), ..desk.world() };
+        assert_ne!(desk.run_in(world, &["land", "ada"]).code, 0, "{step}");
+        // Nothing of it is left to land, or all of it.
+        let next: Value = serde_json::from_str(&desk.run(&["--json", "land"]).stdout).unwrap();
+        assert_eq!(next["outcome"], if has_landed { "nothing" } else { "partly" }, "{next:#}");
+        assert_eq!(desk.read("ada.txt"), "good\n", "{step}");
+        assert_eq!(desk.git(&["status", "--porcelain"]), "", "{step}");
+        assert!(!desk.path(".git/index.lock").exists(), "{step}");
+        assert_eq!(desk.json(&["ops"])["ops"].as_array().unwrap().len(), 1, "{step}");
+        desk.git(&["fsck", "--strict", "--no-dangling"]);
+    }
 }
