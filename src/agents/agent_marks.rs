@@ -8,10 +8,10 @@ use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, MarkedWork, Marks
 use crate::blackboard::change::Changed;
 use crate::design::default_branch;
 use crate::design::fork::forks::{self, Fork};
-use crate::design::fork::names;
+use crate::design::fork::{branch_line, names};
 use crate::git::Oid;
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::{count, shell_word};
 use crate::model::{Code, Error, Result};
 use crate::records::{self, ShareWarning};
 use crate::store::Session;
@@ -81,8 +81,29 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
             .unchanged()
             .hint("git colony checkpoint -m LABEL   # commits its files"));
     };
+    if let Marking::Put(_) = marking {
+        refuse_unready(session, agent)?;
+    }
     let clone = member.map(|member| member.id.as_str());
     mark(session, MarkKind::Done, MarkedWork { name: agent, clone, sha, base: None }, marking)
+}
+
+/// Refuses to call work done that nothing could be merged of, or not all: nobody but the agent can commit it.
+fn refuse_unready(session: &Session, agent: &str) -> Result<()> {
+    let uncommitted = session.repo.scan(&session.world)?.count_uncommitted();
+    if uncommitted > 0 {
+        let paths = count(uncommitted, "uncommitted path");
+        let message = format!("the work of agent '{agent}' is not done: {paths}");
+        return Err(Error::new(Code::UncommittedEdits, message)
+            .unchanged()
+            .detail("uncommitted", uncommitted)
+            .hint("git colony commit -m MESSAGE --all   # then 'git colony agents done'"));
+    }
+    let Some(branch) = branch_line::head_is_within(&session.repo)? else { return Ok(()) };
+    let message = format!("agent '{agent}' has no commit that '{branch}' does not have");
+    Err(Error::new(Code::NothingToLand, message)
+        .unchanged()
+        .hint("git colony log   # lists the commits of this branch"))
 }
 
 /// Holds the work of an agent back, so that merging it is not suggested, or releases it. Only a person may.

@@ -5,13 +5,11 @@ use serde::Serialize;
 
 use crate::agents::agent_state::{self, AgentState};
 use crate::design::checkpoint::left_out::LeftOut;
-use crate::design::default_branch;
-use crate::design::fork::claims::Claims;
-use crate::design::fork::forks;
-use crate::design::fork::names::{self, Named};
-use crate::design::fork::old_history::{self, Place};
-use crate::design::fork::shared_work::{Lineage, SharedWork};
-use crate::git::{Head, Oid, Repo};
+use crate::design::fork::branch_line::{
+    Line, beyond, of_head, of_name, of_named, parted_at, with_target,
+};
+use crate::design::fork::names;
+use crate::git::{Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
 
@@ -61,16 +59,6 @@ pub struct Uncommitted {
     pub in_progress: Option<String>,
     /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
-}
-
-/// A resolved name.
-struct Line {
-    name: String,
-    tip: Option<Oid>,
-    /// The branch it was created from, if that was recorded.
-    began_on: Option<String>,
-    /// Whether it is a branch, and not just a commit.
-    is_branch: bool,
 }
 
 /// Lists at most `limit` commits of a fork, branch or agent that the branch it goes to does not have, or of a range
@@ -128,57 +116,12 @@ pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
     parted_at(repo, of_head(repo)?)
 }
 
-fn parted_at(repo: &Repo, line: Line) -> Result<Option<Oid>> {
-    let (line, into) = with_target(repo, line)?;
-    let name = line.name;
-    match line.tip.zip(into) {
-        Some((tip, (_, target))) => {
-            if let Some(Place::OnOld(own)) = old_history::place(repo, target, tip)? {
-                return Ok(own.bases.first().copied());
-            }
-            forks::base_with(repo, target, &Lineage::named(tip, None, &name))
-        }
-        None => Ok(None),
-    }
-}
-
-fn of_head(repo: &Repo) -> Result<Line> {
-    match repo.head()? {
-        Head::Branch { name, .. } => of_name(repo, &name.to_string()),
-        head @ Head::Detached { .. } => Ok(Line {
-            name: "HEAD".to_owned(),
-            tip: head.commit(),
-            began_on: None,
-            is_branch: false,
-        }),
-        Head::Unborn { name } => {
-            Ok(Line { name: name.short(), tip: None, began_on: None, is_branch: true })
-        }
-    }
-}
-
 /// Splits `A..B`, an end that is missing being HEAD; `None` for all else, `A...B` also.
 fn range(typed: &str) -> Option<(&str, &str)> {
     let (from, to) = typed.split_once("..")?;
     let from = if from.is_empty() { "HEAD" } else { from };
     let end = if to.is_empty() { "HEAD" } else { to };
     (!to.starts_with('.')).then_some((from, end))
-}
-
-fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
-    if matches!(typed, "HEAD" | "@") {
-        return of_head(repo);
-    }
-    Ok(of_named(repo, names::find(repo, typed)?))
-}
-
-fn of_named(repo: &Repo, named: Named) -> Line {
-    Line {
-        tip: Some(named.commit),
-        began_on: named.base_branch(repo),
-        is_branch: named.is_branch(),
-        name: named.name,
-    }
 }
 
 fn of_state(repo: &Repo, state: &AgentState) -> Line {
@@ -190,42 +133,6 @@ fn of_state(repo: &Repo, state: &AgentState) -> Line {
         began_on: named.and_then(|named| named.base_branch(repo)),
         is_branch: true,
     }
-}
-
-/// Adds the target branch of a fork or branch: the one it was created from, else the default branch;
-/// `None` for that branch itself.
-fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)> {
-    let target = match forks::standing(repo, line.began_on.as_deref())? {
-        Some(target) => Some(target),
-        None => default_branch::find(repo)?,
-    };
-    let into = target
-        .map(|(branch, tip)| (branch.short(), tip))
-        .filter(|(branch, _)| *branch != line.name);
-    Ok((line, into))
-}
-
-/// Lists at most `limit` commits that `into` does not have, squashed or not.
-fn beyond(
-    repo: &Repo,
-    line: &Line,
-    into: Option<&(String, Oid)>,
-    limit: usize,
-) -> Result<Vec<Oid>> {
-    let Some(tip) = line.tip else {
-        return Ok(Vec::new());
-    };
-    let Some((_, target)) = into else {
-        return repo.newest_beyond(tip, &[], limit);
-    };
-    let tip = match old_history::place(repo, *target, tip)? {
-        Some(Place::OnOld(own)) => return repo.newest_beyond(tip, &own.bases, limit),
-        Some(Place::Rewritten(new)) => new,
-        None => tip,
-    };
-    let branch = Lineage::named(tip, None, &line.name);
-    let shared = SharedWork::here(&mut Claims::default(), repo, *target, &branch)?;
-    shared.ahead(repo, (*target, tip), limit)
 }
 
 fn entry(repo: &Repo, commit: Oid) -> Result<Entry> {

@@ -175,7 +175,7 @@ codes! {
     HooksInTheWay = "hooks-in-the-way",
     /// `.colony/manifest.json` is malformed.
     ManifestInvalid = "manifest-invalid",
-    /// A file that would be overwritten has uncommitted changes.
+    /// A file that would be overwritten has uncommitted changes, or an agent is not done for that reason.
     UncommittedEdits = "uncommitted-edits",
     /// Two branches conflict: nothing has changed, or the conflicts are in the working tree, to be
     /// resolved.

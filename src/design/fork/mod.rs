@@ -1,5 +1,6 @@
 //! Creates forks.
 
+pub mod branch_line;
 pub mod claims;
 mod clash_cache;
 pub mod clashes;

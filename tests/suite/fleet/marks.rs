@@ -50,6 +50,53 @@ fn an_agent_says_that_it_is_done_until_it_commits() {
     assert_eq!(refused.code, 129, "{}", refused.stderr);
 }
 
+/// What an agent has done in its clone, and the code with which it is not done, if it is not.
+const STATES: [(&str, &str, Option<&str>); 9] = [
+    ("nothing", "true", Some("nothing-to-land")),
+    ("new", "echo 1 > new.txt", Some("uncommitted-edits")),
+    ("edited", "git commit -q --allow-empty -m one && echo 1 >> a.txt", Some("uncommitted-edits")),
+    ("staged", "echo 1 > new.txt && git add new.txt", Some("uncommitted-edits")),
+    ("gone", "git commit -q --allow-empty -m one && rm a.txt", Some("uncommitted-edits")),
+    ("ignored", "echo new.log >> .git/info/exclude && echo 1 > new.log", Some("nothing-to-land")),
+    ("on-main", "git switch -q main", Some("nothing-to-land")),
+    ("committed", "echo 1 > new.txt && git add . && git commit -q -m one", None),
+    (
+        "beside",
+        "echo 1 > b && git add b && git commit -q -m b && echo b >> .git/info/exclude",
+        None,
+    ),
+];
+
+#[test]
+fn what_is_done_is_what_the_desk_shows_and_land_takes() {
+    let desk = Sandbox::new();
+    desk.write("a.txt", "a\n");
+    desk.colony(&["commit", "-m", "a", "--all"]);
+    for (name, acts, code) in STATES {
+        let clone = agent(&desk, name);
+        assert!(clone.process("sh").args(["-c", acts]).status().unwrap().success());
+        let ask = |args: &[&str]| {
+            let answer: Value = serde_json::from_str(&clone.run(args).stdout).unwrap();
+            answer["code"].as_str().map(str::to_owned)
+        };
+        for args in [
+            ["--json", "agents", "done", "-n"].as_slice(),
+            &["--json", "call", "agent_done", "{}"],
+            &["--json", "agents", "done"],
+        ] {
+            assert_eq!(ask(args).as_deref(), code, "{name}: {args:?}");
+        }
+        assert_eq!(row(&desk, name).get("done").is_some(), code.is_none(), "{name}");
+    }
+    desk.colony(&["merge", "committed"]);
+    let clone = desk.at(desk.colony(&["agents", "path", "committed"]).trim().into());
+    let refused = clone.run(&["agents", "done", "-m", "again"]);
+    assert!(refused.stderr.contains("no commit that 'main' does not have"), "{}", refused.stderr);
+    // It is taken back in any state.
+    clone.write("more.txt", "more\n");
+    assert_eq!(clone.json(&["agents", "done", "--undo"])["status"], "not_done");
+}
+
 #[test]
 fn agents_of_one_name_on_two_machines_are_done_each_for_itself() {
     let two = Two::new();

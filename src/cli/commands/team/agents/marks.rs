@@ -51,7 +51,7 @@ pub(super) fn hold_declaration() -> Declaration {
 }
 
 pub(super) fn done(face: &mut Face<'_>, args: &Done) -> Result<Outcome, Stop> {
-    let session = face.session(Run::from(args.dry_run))?;
+    let session = face.session_among_others(Run::from(args.dry_run), &[])?;
     let marking = if args.undo { Marking::Gone } else { Marking::Put(args.message.as_deref()) };
     let report = agent_marks::done(&session, marking)?;
     face.answer(&report)
