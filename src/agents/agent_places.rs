@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::agents::colony;
 use crate::clones::damaged::{self, DamagedClone};
 use crate::clones::found::{self, FoundClone};
-use crate::clones::hub::{Hub, desk_note, joining, locate};
+use crate::clones::hub::{Hub, joining, locate};
 use crate::clones::removal::removed_work::{self, RemovedWork};
 use crate::design::default_branch;
 use crate::design::fork::claims::Claims;
@@ -20,7 +20,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lease::{self, Takeover};
-use crate::store::membership::{Membership, Role};
+use crate::store::membership::Role;
 use crate::store::refs::ref_names;
 
 /// An agent as it is listed.
@@ -304,22 +304,6 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
     Ok(found::clones(&root, Some(&hub)))
-}
-
-/// Returns the clones of the agents that were made from this checkout, or from that of the agent whose clone this is, and
-/// the agents of other checkouts. A clone of which nobody knows who made it counts as this checkout's.
-pub fn of_this_checkout(session: &Session) -> Result<(Vec<FoundClone>, BTreeSet<String>)> {
-    let member = session.membership.as_ref();
-    let own = member.and_then(Membership::desk);
-    let is_desk = member.filter(|member| member.role == Role::Desk);
-    // The agents of a checkout are not those of a copy, which has its record and with it its id.
-    let is_copy = is_desk.is_some_and(|it| desk_note::is_copy(it, session.repo.common_dir()));
-    let is_own = |clone: &FoundClone| {
-        let made_by = own.zip(clone.member.desk());
-        made_by.is_none_or(|(own, made_by)| own == made_by && !is_copy)
-    };
-    let (own, others): (Vec<_>, Vec<_>) = of_agents(session)?.into_iter().partition(is_own);
-    Ok((own, others.into_iter().filter_map(|clone| clone.member.agent).collect()))
 }
 
 /// Returns the clones of all agents of this repository's hub.

@@ -16,7 +16,7 @@ use crate::store::Session;
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lease::{self, acting_agent};
 
-use super::agent_places;
+use super::{agent_places, own_agents};
 
 /// The end of the output of a command that is kept, in bytes.
 const MAX_OUTPUT: usize = 64 << 10;
@@ -195,7 +195,7 @@ type Busy = (FoundClone, Option<HeldBy>);
 /// Finds the clones, and among them those in which a program works.
 fn chosen(session: &Session, request: &Request) -> Result<(Vec<FoundClone>, Vec<Busy>)> {
     let mut clones: Vec<FoundClone> = if request.names.is_empty() {
-        agent_places::of_this_checkout(session)?.0
+        own_agents::clones(session)?.0
     } else {
         let find = |name: &String| agent_places::find(session, name);
         request.names.iter().map(find).collect::<Result<_>>()?

@@ -12,6 +12,7 @@ pub mod agent_state;
 pub mod colony;
 mod damaged_clone;
 pub mod kept_clones;
+pub mod own_agents;
 pub mod removed_agents_work;
 pub mod removed_operations;
 

@@ -15,7 +15,7 @@ use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
 use super::clone_folders::{fault_of, folders, hub_of, lost_git_dir};
-use super::hub::{Hub, locate};
+use super::hub::{Hub, locate, maker_note};
 
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -108,6 +108,16 @@ impl DamagedClone {
             return format!("{}   # its files stay, uncommitted", restore_command(agent));
         }
         format!("git colony clones refresh {name}   # by the user: restores the record")
+    }
+
+    /// Returns the id of the checkout that it was made from, by its record, else by what its hub knows.
+    pub fn made_by(&self, hub: &Path) -> Option<String> {
+        let record = Membership::read(&membership::path_in(&self.path.join(".git")));
+        let own = record.ok().flatten().filter(|member| !member.is_misplaced_at(&self.path));
+        own.and_then(|member| member.desk).or_else(|| {
+            let folder = self.path.file_name()?.to_str()?;
+            maker_note::find(hub, self.agent.as_deref()?, folder)
+        })
     }
 
     /// Returns a line for people.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agents::agent_places;
+use crate::agents::own_agents;
 use crate::design::checkpoint::published_secrets::{self, Publication};
 use crate::design::fork::machines::{self, AgentWork, MachineRecord};
 use crate::design::fork::published_forks;
@@ -122,7 +122,7 @@ fn is_wanted(session: &Session, remote: &str) -> bool {
 
 /// Lists what the agents of this checkout have committed.
 fn agents(session: &Session) -> Result<Vec<AgentWork>> {
-    let (clones, _) = agent_places::of_this_checkout(session)?;
+    let (clones, _) = own_agents::clones(session)?;
     let (repo, rewritten) = (&session.repo, migration::known(&session.repo)?);
     let mut agents = Vec::new();
     for clone in clones {

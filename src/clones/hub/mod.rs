@@ -15,6 +15,7 @@ pub mod kept_refs;
 pub mod locate;
 mod lost_refs;
 pub mod maintenance;
+pub(super) mod maker_note;
 pub mod publish;
 pub mod shared_refs;
 pub mod tag_list;

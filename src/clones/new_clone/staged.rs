@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::clones::hub::maker_note;
 use crate::git::{ObjectWrites, durable};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -52,6 +53,7 @@ impl Staged {
             atomic::rename(&self.place, &self.folder)?;
             return Err(hub_was_removed());
         }
+        maker_note::write(&self.member)?;
         self.done = true;
         atomic::remove_file(&self.lock_path)?;
         world.reach("clone-in-place")?;
@@ -78,6 +80,7 @@ impl Staged {
             atomic::rename(&lost, &new)?;
             return Err(hub_was_removed());
         }
+        maker_note::write(&self.member)?;
         world.reach("clone-in-place")?;
         // The working trees of submodules lead to their repositories. These move last: the staging folder is deleted
         // where anything before fails.

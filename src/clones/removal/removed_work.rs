@@ -1,13 +1,14 @@
 //! The work of agents whose clones were removed: found in the hub, and named as in a clone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::Hub;
 use crate::clones::hub::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 use crate::clones::hub::publish::of_team;
+use crate::clones::hub::{Hub, maker_note};
 use crate::clones::new_clone::Start;
 use crate::git::identity::Identity;
 use crate::git::refs::FoundRef;
@@ -127,6 +128,11 @@ pub fn published(hub: &Hub, place: &AgentPlace) -> Result<Option<RemovedWork>> {
 }
 
 impl RemovedWork {
+    /// Returns the id of the checkout that the last clone at its place was made from, as far as the hub knows.
+    pub fn last_made_by(&self, hub: &Path) -> Option<String> {
+        maker_note::find(hub, &self.agent, &key::encode(&self.scope))
+    }
+
     /// Returns the command that restores it.
     pub fn command(&self) -> String {
         let newest = command(&self.agent);

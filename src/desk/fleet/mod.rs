@@ -36,7 +36,7 @@ pub use file_times::FileTimes;
 pub use git_in_progress::Operation;
 pub use row::{Activity, Row, Work};
 
-use crate::agents::agent_places;
+use crate::agents::{agent_places, own_agents};
 use row::describe;
 
 /// The fleet.
@@ -64,7 +64,7 @@ pub struct FleetReport {
     /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
-    /// The agents of other checkouts, which have no row; all have one if they were asked for.
+    /// The agents of other checkouts, which have no row, also where their clones are damaged or removed; all have one if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
     /// Agents whose clone was removed, with work that is not here.
@@ -126,12 +126,8 @@ impl Upstream {
 /// Collects the state of the agents and forks, changes nothing.
 pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     let repo = &session.repo;
-    let (clones, elsewhere) = match whose {
-        Whose::ThisCheckout => agent_places::of_this_checkout(session)?,
-        Whose::Everyone => (agent_places::of_agents(session)?, BTreeSet::new()),
-    };
+    let Team { clones, damaged, elsewhere } = Team::find(session, whose)?;
     let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
-    let damaged = agent_places::damaged_here(session)?;
     add_damaged(&mut rows, &damaged, &forks);
     describe_all(session, &forks, &mut rows)?;
     marked::mark(session, &forks, &mut rows)?;
@@ -163,7 +159,12 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     };
     let here = rows.iter().filter_map(|row| row.agent.as_deref());
     let standing = here.chain(elsewhere.iter().map(String::as_str)).collect();
-    let removed = agent_places::removed_with_more(session, &standing);
+    let removed = agent_places::removed_with_more(session, &standing).unwrap_or_default();
+    let (removed, of_others) = match whose {
+        Whose::ThisCheckout => own_agents::removed(session, removed)?,
+        Whose::Everyone => (removed, BTreeSet::new()),
+    };
+    let elsewhere: BTreeSet<_> = elsewhere.into_iter().chain(of_others).collect();
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
         settling: advice::settling(&desk, &rows),
@@ -175,7 +176,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         operation,
         // What cannot be compared is left out of an overview.
         upstream: Upstream::of(repo).unwrap_or_default(),
-        removed: removed.unwrap_or_default(),
+        removed,
         elsewhere: elsewhere.into_iter().collect(),
         agents: rows,
         damaged,
@@ -184,6 +185,29 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// The agents with a row, and the names of those without.
+struct Team {
+    clones: Vec<FoundClone>,
+    damaged: Vec<DamagedClone>,
+    elsewhere: BTreeSet<String>,
+}
+
+impl Team {
+    fn find(session: &Session, whose: Whose) -> Result<Team> {
+        if whose == Whose::Everyone {
+            return Ok(Team {
+                clones: agent_places::of_agents(session)?,
+                damaged: agent_places::damaged_here(session)?,
+                elsewhere: BTreeSet::new(),
+            });
+        }
+        let (clones, mut elsewhere) = own_agents::clones(session)?;
+        let (damaged, of_others) = own_agents::damaged(session)?;
+        elsewhere.extend(of_others);
+        Ok(Team { clones, damaged, elsewhere })
+    }
 }
 
 /// Adds a row for each clone in which git cannot work, and finds the forks of others that cannot be read.

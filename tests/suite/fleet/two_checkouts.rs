@@ -166,3 +166,63 @@ fn a_desk_is_about_the_agents_of_its_checkout() {
     two.colony(&["agents", "restore", "dora"]);
     assert_eq!(told(&here).1, json!(["cleo", "dora"]));
 }
+
+/// What becomes of the clone of an agent, as commands in its folder; the last two are removed.
+const ENDS: [(&str, &str); 8] = [
+    ("no-git-dir", "rm -rf .git"),
+    ("no-head", "rm .git/HEAD"),
+    ("no-record", "rm .git/colony/membership.json"),
+    ("no-config", "rm .git/config"),
+    ("no-folder", "rm -rf ../main"),
+    ("link", "mv .git ../git && ln -s ../git .git"),
+    ("removed", "true"),
+    ("deleted", "true"),
+];
+
+#[test]
+fn damaged_and_removed_agents_are_those_of_their_checkout() {
+    let one = Sandbox::new();
+    let two = second(&one);
+    let here = one.at(one.root.clone());
+    // The other has an agent of its own, without which it would be no checkout of the colony.
+    two.colony(&["agents", "new", "zoe"]);
+    let clones = ENDS.map(|(name, acts)| {
+        let clone = agent(&one, name);
+        commit(&clone, &format!("{name}.txt"), "work\n");
+        (clone, acts)
+    });
+    for (name, days) in [("removed", "7"), ("deleted", "0")] {
+        one.git(&["config", "colony.keepRemovedDays", days]);
+        one.colony(&["agents", "remove", name]);
+    }
+    for (clone, acts) in clones.iter().filter(|(clone, _)| clone.root.exists()) {
+        assert!(clone.process("sh").args(["-ec", acts]).status().unwrap().success(), "{acts}");
+    }
+    let names = |fleet: &Value, list: &str| {
+        let all = fleet[list].as_array().into_iter().flatten();
+        let mut names: Vec<_> =
+            all.filter_map(|it| it["agent"].as_str().or(it.as_str()).map(str::to_owned)).collect();
+        names.sort_unstable();
+        names
+    };
+    let mut all: Vec<_> = ENDS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    all.sort_unstable();
+    let own = here.json(&["fleet"]);
+    assert_eq!(names(&own, "removed"), ["deleted", "removed"]);
+    assert_eq!(names(&own, "elsewhere"), ["zoe"]);
+    let other = two.json(&["fleet"]);
+    assert_eq!(names(&other, "agents"), ["zoe"], "{other:#}");
+    assert_eq!((names(&other, "damaged"), names(&other, "removed")), (Vec::new(), Vec::new()));
+    assert_eq!(names(&other, "elsewhere"), all);
+    let shown = two.run(&["fleet"]);
+    assert!(!shown.stdout.contains("repair:") && shown.stderr.is_empty(), "{}", shown.stdout);
+    let everywhere = [&here, &two].map(|view| view.json(&["fleet", "--everywhere"]));
+    for list in ["agents", "damaged", "removed", "elsewhere"] {
+        assert_eq!(names(&everywhere[0], list), names(&everywhere[1], list), "{list}");
+    }
+    let known: Vec<_> = ["agents", "damaged", "removed"]
+        .iter()
+        .flat_map(|list| names(&everywhere[1], list))
+        .collect();
+    assert!(all.iter().all(|name| known.contains(name)), "{known:?}");
+}
