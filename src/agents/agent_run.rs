@@ -1,7 +1,7 @@
 //! A command of a person, run in the clones of several agents as they are.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged::DamagedClone;
 use crate::clones::found::FoundClone;
 use crate::git::process::shell_command::{self, Ending};
 use crate::model::{Code, Result, World};
@@ -54,7 +55,7 @@ pub struct RanReport {
     pub output: String,
     /// Whether it printed more than that.
     pub truncated: bool,
-    /// Why it could not be started.
+    /// Why it could not be started: the clone is damaged, for example.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// The program that works in the clone.
@@ -76,6 +77,12 @@ pub fn run(
     }
     let line = line_of(&request.command);
     let (free, busy) = chosen(session, request)?;
+    let damaged = if request.names.is_empty() { damaged(session)? } else { Vec::new() };
+    for clone in &damaged {
+        let why = format!("its clone is damaged: {}", clone.reason);
+        let report = planned(clone.agent.as_deref(), &clone.path, &line, session);
+        tell(RanReport { problem: Some(why), ..report })?;
+    }
     for (clone, held_by) in busy {
         tell(RanReport { held_by, ..report_of(&clone, &line, session) })?;
     }
@@ -157,9 +164,13 @@ fn run_in(world: &World, line: &str, report: RanReport) -> Result<RanReport> {
 }
 
 fn report_of(clone: &FoundClone, line: &str, session: &Session) -> RanReport {
+    planned(clone.member.agent.as_deref(), &clone.path, line, session)
+}
+
+fn planned(agent: Option<&str>, path: &Path, line: &str, session: &Session) -> RanReport {
     RanReport {
-        agent: clone.member.agent.clone().unwrap_or_default(),
-        path: clone.path.clone(),
+        agent: agent.unwrap_or_default().to_owned(),
+        path: path.to_owned(),
         command: line.to_owned(),
         ran: false,
         exit_code: None,
@@ -187,6 +198,13 @@ fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Finds the damaged clones of this checkout's agents, in which no command can work.
+fn damaged(session: &Session) -> Result<Vec<DamagedClone>> {
+    let mut damaged = own_agents::damaged(session)?.0;
+    damaged.retain(|clone| clone.agent.is_some());
+    Ok(damaged)
 }
 
 /// A clone, and the program that works in it.

@@ -47,6 +47,41 @@ fn a_command_runs_in_each_clone_and_its_ends_are_told() {
 }
 
 #[test]
+fn damaged_clones_are_named_where_all_are_meant() {
+    let record = "rm .git/colony/membership.json";
+    for damage in ["rm -rf .git", "rm .git/HEAD", record, "rm -rf ../main"] {
+        let desk = Sandbox::new();
+        let ada = agent(&desk, "ada");
+        let damage_ada =
+            || assert!(ada.process("sh").args(["-c", damage]).status().unwrap().success());
+        let check = |expected: &[(&str, bool)]| {
+            let (code, answers) = ran(&desk, &["--", "touch made.txt"]);
+            let told: Vec<_> = answers
+                .iter()
+                .map(|it| (it["agent"].as_str().unwrap(), it["ran"].as_bool().unwrap()))
+                .collect();
+            assert_eq!((code, told.as_slice()), (1, expected), "{damage}");
+            let problem = answers[0]["problem"].as_str().unwrap();
+            assert!(problem.starts_with("its clone is damaged: "), "{problem}");
+            assert!(!ada.path("made.txt").exists(), "{damage}");
+        };
+        if damage.contains("main") {
+            agent(&desk, "bob");
+            damage_ada();
+        } else {
+            damage_ada();
+            check(&[("ada", false)]);
+            agent(&desk, "bob");
+        }
+        check(&[("ada", false), ("bob", true)]);
+        let run = desk.run(&["agents", "run", "--", "true"]);
+        assert!(run.stderr.contains("failed: ada"), "{}", run.stderr);
+        let (code, answers) = ran(&desk, &["bob", "--", "test", "-e", "made.txt"]);
+        assert_eq!((code, answers.len()), (0, 1), "{damage}");
+    }
+}
+
+#[test]
 fn a_busy_clone_is_left_out_and_an_agent_runs_nothing() {
     let desk = Sandbox::new();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
