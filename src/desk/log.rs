@@ -105,6 +105,13 @@ pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
         Some(state) => of_state(repo, &state),
         None => match names::find(repo, typed) {
             Ok(named) if named.is_of_agent() => of_named(repo, named),
+            // In its own clone, where a tag of that name would take precedence.
+            Ok(named)
+                if (named.is_branch() || named.name == "HEAD")
+                    && names::is_own_agent(repo, typed)? =>
+            {
+                of_named(repo, named)
+            }
             _ => return Ok(None),
         },
     };

@@ -5,6 +5,7 @@ use crate::design::checkpoint::checkpoint_names;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
+use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
 
 use super::machines::RemoteAgent;
@@ -89,7 +90,8 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
 }
 
 /// Resolves a name that is not a checkpoint. The order: the copy of a published branch by its full name, a branch, a fork
-/// with that label, any other ref or revision, published work, a fork with that label on a remote, the prefix of an id.
+/// with that label, any other ref or revision, published work, a fork with that label on a remote, the prefix of an id, and in the clone of an agent the name of that agent for
+/// its current checkout.
 ///
 /// The name of an agent stands for its published work even if a fork with that label exists here,
 /// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
@@ -122,9 +124,10 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     }
     match repo.resolve_commit(typed) {
         Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
-        Err(unknown) => match before_published(repo, typed)? {
-            Some(commit) => Ok(Named::commit(commit, typed.to_owned())),
-            None => Err(misspelt(repo, typed, unknown)?),
+        Err(unknown) => match (before_published(repo, typed)?, own_agent(repo, typed)?) {
+            (Some(commit), _) => Ok(Named::commit(commit, typed.to_owned())),
+            (None, Some(own)) => Ok(own),
+            (None, None) => Err(misspelt(repo, typed, unknown)?),
         },
     }
 }
@@ -192,6 +195,26 @@ pub fn of_desk(repo: &Repo, branch: &str) -> Result<String> {
     };
     let is_it = find_line(repo, branch).is_ok_and(|found| found.commit == desk.commit);
     Ok(if is_it { branch.to_owned() } else { desk.spelled_out() })
+}
+
+/// Finds what an agent has checked out by its name, in its own clone.
+fn own_agent(repo: &Repo, typed: &str) -> Result<Option<Named>> {
+    if !is_own_agent(repo, typed)? {
+        return Ok(None);
+    }
+    let head = repo.head()?;
+    Ok(match (head.commit(), head.moving_ref()) {
+        (Some(commit), branch) if branch.as_bytes().starts_with(b"refs/heads/") => {
+            Some(Named { branch: Some(branch.clone()), ..Named::commit(commit, branch.short()) })
+        }
+        (commit, _) => commit.map(|commit| Named::commit(commit, "HEAD".to_owned())),
+    })
+}
+
+/// Returns `true` if a name is that of the agent whose clone this is.
+pub fn is_own_agent(repo: &Repo, typed: &str) -> Result<bool> {
+    let member = Membership::find(repo)?;
+    Ok(member.is_some_and(|member| member.agent.as_deref() == Some(typed)))
 }
 
 /// Finds an ancestor of the published work of an agent, as in `ada~2`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::agents::new_and_merge::{agent, commit};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 fn ids(log: &Value) -> Vec<String> {
     let commits = log["commits"].as_array();
@@ -158,4 +158,43 @@ fn a_clean_sparse_clone_is_clean_and_a_staged_change_counts() {
     let log = desk.json(&["log", "ada@"]);
     assert_eq!(log["uncommitted"]["files"], 0, "{log:#}");
     assert!(desk.colony(&["log", "ada@"]).contains("staged"));
+}
+
+#[test]
+fn the_name_of_an_agent_means_the_same_in_every_clone() {
+    let desk = Sandbox::new();
+    let bob = agent(&desk, "bob");
+    let made = desk.json(&["agents", "new", "eve", "--fork", "another-label"]);
+    let eve = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
+    let ada = agent(&desk, "ada");
+    let here = desk.at(desk.root.clone());
+    let paths = |view: &View, args: &[&str]| {
+        let diff: Value =
+            serde_json::from_str(&view.run(&[&["--json"], args].concat()).stdout).unwrap();
+        let entries = diff["entries"].as_array().unwrap().iter();
+        entries.map(|it| it["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let check = |name: &str, own: &View, expected: &[&str]| {
+        for view in [&here, own, &bob] {
+            assert_eq!(paths(view, &["diff", name]), expected, "{name} in {:?}", view.root);
+            let by_call = format!(r#"{{"ref_a": "{name}"}}"#);
+            assert_eq!(paths(view, &["call", "diff_design", &by_call]), expected, "{name}");
+            let log = view.json(&["log", name]);
+            assert_eq!(log["commits"].as_array().unwrap().len(), expected.len(), "{log:#}");
+        }
+    };
+    for (name, clone) in [("ada", &ada), ("eve", &eve)] {
+        let first = format!("{name}.txt");
+        commit(clone, &first, "work\n");
+        check(name, clone, &[&first]);
+        commit(&here, &format!("main-{name}.txt"), "of the desk\n");
+        clone.write("loose.txt", "not committed\n");
+        check(name, clone, &[&first]);
+        let state = format!("{name}@");
+        assert_eq!(paths(clone, &["diff", &state]), paths(&here, &["diff", &state]));
+        clone.remove("loose.txt");
+    }
+    eve.git(&["switch", "-q", "--detach"]);
+    commit(&eve, "more.txt", "work\n");
+    check("eve", &eve, &["eve.txt", "more.txt"]);
 }
