@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::agents::removed_operations::{self, KeptLog};
 use crate::clones::clone_folders::membership_at;
 use crate::clones::found::FoundClone;
-use crate::clones::hub::{locate, publish};
+use crate::clones::hub::{Hub, locate, publish};
 use crate::clones::removal::kept_clone::{KeptClone, Removal};
-use crate::clones::removal::{self, removal_lock};
+use crate::clones::removal::{self, removal_lock, removed_log};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::default_branch;
@@ -176,7 +176,8 @@ fn remove_standing(
         _ => keep_days.unwrap_or(inside.settings.keep_removed_days),
     };
     let removal = Removal { lets_go: force, uncommitted, keep_days };
-    let (kept, has_kept) = KeptClone::set_aside(world, &root, clone, &inside.repo, removal)?;
+    let aside = KeptClone::set_aside(world, &root, clone, &inside.repo, removal);
+    let (kept, has_kept) = aside.inspect_err(|_| forget_log(world, &root, clone, &inside))?;
     residency::forget_with_clone(&inside, clone);
     drop(inside);
     report.kept_as = has_kept.then(|| kept.kept.clone());
@@ -189,6 +190,14 @@ fn remove_standing(
     Ok(report)
 }
 
+/// Deletes the log of a clone in the hub that could not be removed; where that fails, `prune` does it.
+fn forget_log(world: &World, root: &SharedRoot, clone: &FoundClone, inside: &Session) {
+    let hub = Hub::open(&clone.member.hub).ok().filter(|_| clone.git_dir().is_dir());
+    if let Some((hub, agent)) = hub.zip(clone.member.agent.as_deref()) {
+        removed_log::take_back(world, root, &hub, agent, &inside.repo).ok();
+    }
+}
+
 /// Refuses to remove the clone that this runs in, one that another process holds, and one in which a file system is
 /// mounted.
 fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
@@ -199,12 +208,30 @@ fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
         let hint = format!("umount {}", text::shell_word(&shown));
         return Err(Error::new(Code::CloneInUse, message).unchanged().hint(hint));
     }
+    refuse_apart(&SharedRoot::of(world)?, clone)?;
     let agent = clone.member.agent.as_deref();
     let Some(agent) = agent else {
         return Ok(());
     };
     agent_start::refuse_running(&clone.path, agent)?;
     lease::refuse_busy(world, &clone.git_dir(), agent)
+}
+
+/// Refuses a clone on another file system than the folder of the removed ones: its folder could not be renamed.
+fn refuse_apart(root: &SharedRoot, clone: &FoundClone) -> Result<()> {
+    let removed =
+        clone.member.agent.as_ref().map_or_else(|| root.removed(), |it| root.removed_of(it));
+    let clones = clone.path.parent().unwrap_or(&clone.path);
+    if !mount_points::are_apart(clones, &removed) {
+        return Ok(());
+    }
+    let above = removed.parent().unwrap_or(&removed);
+    let [shown, beside] = [clones, above].map(|path| path.display().to_string());
+    let message = format!("'{shown}' is on another file system than '{beside}'");
+    Err(Error::new(Code::CloneInUse, message)
+        .unchanged()
+        .detail("path", clone.path.display().to_string())
+        .hint("move it there, so that the folder of the clone can be renamed"))
 }
 
 /// Refuses a clone with other worktrees, which a rename would cut off from it.

@@ -125,7 +125,14 @@ impl KeptClone {
         removed.keep(world, repo)?;
         world.reach("clone-kept")?;
         removed.write_note()?;
-        removed.folder = removed.move_to(&removed.folders(root), &removed.stamp())?;
+        removed.folder = match removed.move_to(&removed.folders(root), &removed.stamp()) {
+            Ok(folder) => folder,
+            Err(error) => {
+                // A clone that stays at its path was not removed.
+                removed.forget(world, &hub).ok();
+                return Err(error);
+            }
+        };
         world.reach("clone-gone")?;
         removed.unpublish(world, root)?;
         Ok((removed, has_kept))
@@ -144,6 +151,15 @@ impl KeptClone {
             removed_at: self.removed_at.clone(),
         };
         log_transfer::note(repo, &clone)
+    }
+
+    /// Deletes the record of a removal that has failed, and its refs in the hub; its log stays there.
+    fn forget(&self, world: &World, hub: &Hub) -> Result<()> {
+        if !self.place.join(".git").is_dir() {
+            return Ok(());
+        }
+        atomic::remove_file(&removal_note(&self.place))?;
+        hub.delete_refs_below(world, &self.kept)
     }
 
     /// Deletes the published refs of the clone, and the folders that it has left empty.

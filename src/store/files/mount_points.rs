@@ -2,15 +2,34 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Finds a mount point at a folder or below it.
 pub fn first_in(folder: &Path) -> Option<PathBuf> {
+    points().into_iter().find(|point| point.starts_with(folder))
+}
+
+/// Returns `true` if nothing can be renamed from one folder into another: they are on two file systems, or below two mount
+/// points of one. A folder that is not there yet counts as the one that it will be made in.
+pub fn are_apart(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.ancestors().find_map(|above| above.canonicalize().ok());
+    let Some((one, other)) = real(one).zip(real(other)) else {
+        return false;
+    };
+    let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+    let points = points();
+    let mount = |path: &Path| {
+        let around = points.iter().filter(|point| path.starts_with(point));
+        around.max_by_key(|point| point.components().count())
+    };
+    device(&one) != device(&other) || mount(&one) != mount(&other)
+}
+
+fn points() -> Vec<PathBuf> {
     let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     let lines = table.split(|byte| *byte == b'\n');
-    let mut points =
-        lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4).map(unescaped));
-    points.find(|point| point.starts_with(folder))
+    lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4).map(unescaped)).collect()
 }
 
 /// Reads a path in which blanks, tabs, newlines and backslashes are three octal digits behind a backslash.
@@ -45,5 +64,7 @@ mod tests {
         assert_eq!(first_in(Path::new("/proc")), Some(PathBuf::from("/proc")));
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(first_in(folder.path()), None);
+        assert!(are_apart(folder.path(), Path::new("/proc/self")));
+        assert!(!are_apart(folder.path(), &folder.path().join("not/there")));
     }
 }

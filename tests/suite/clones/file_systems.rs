@@ -2,15 +2,16 @@
 //! everything is copied, and everything works.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use git_colony::testing::World;
 
-use crate::support::{Run, Sandbox};
+use crate::agents::new_and_merge::{agent, commit, hub};
+use crate::support::{Run, Sandbox, View};
 
 /// A desk, and the folder of everything shared on another device.
 struct Apart {
@@ -137,4 +138,48 @@ fn what_is_left_of_an_object_of_git_lfs_is_not_shared() {
     let hub = PathBuf::from(made["hub"].as_str().unwrap());
     assert!(!hub.join("lfs/objects/ab/cd/.tmpHalf").exists());
     assert!(!objects(&apart.clone(&made)).join("ab/cd/.tmpHalf").exists());
+}
+
+/// Checks that a refused removal of an agent is none: not in the hub, not for the desk, not for the clone.
+fn check_not_removed(desk: &Sandbox, ada: &View, code: &str) {
+    for args in [["agents", "remove", "ada"], ["agents", "remove", "ada"]] {
+        assert_eq!(desk.error(&args), code);
+        assert_eq!(ada.read("loose.txt"), "not committed\n");
+    }
+    let kept =
+        ["for-each-ref", "--format=%(refname)", "refs/colony/kept/", "refs/colony-local/ops/"];
+    assert_eq!(desk.at(hub(desk)).git(&kept), "");
+    let listed = desk.json(&["agents"]);
+    assert_eq!((&listed["count"], &listed["removed"]), (&json!(1), &json!([])), "{listed:#}");
+    ada.colony(&["checkpoint", "-m", "again"]);
+}
+
+#[test]
+fn a_removal_that_cannot_rename_the_clone_leaves_no_record() {
+    let apart = Apart::new();
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "ada.txt", "of ada\n");
+    ada.colony(&["checkpoint", "-m", "before"]);
+    ada.write("loose.txt", "not committed\n");
+    let folder = desk.outside().join("home/.local/share/git-colony/agents/ada");
+    // Something is in the way of the folder.
+    fs::write(folder.join("removed"), "").unwrap();
+    check_not_removed(&desk, &ada, "io");
+    fs::remove_file(folder.join("removed")).unwrap();
+    // It would have to go to another file system: that is refused, also in a dry run.
+    let (clones, elsewhere) = (folder.join("clones"), apart.shared.path().join("clones"));
+    let copy = |from: &Path, to: &Path| {
+        assert!(desk.process("cp").arg("-a").args([from, to]).status().unwrap().success());
+    };
+    copy(&clones, &elsewhere);
+    fs::remove_dir_all(&clones).unwrap();
+    symlink(&elsewhere, &clones).unwrap();
+    check_not_removed(&desk, &ada, "clone-in-use");
+    assert_eq!(desk.error(&["agents", "remove", "ada", "-n"]), "clone-in-use");
+    fs::remove_file(&clones).unwrap();
+    copy(&elsewhere, &clones);
+    desk.colony(&["agents", "remove", "ada"]);
+    desk.colony(&["agents", "restore", "ada"]);
+    assert_eq!(ada.read("loose.txt"), "not committed\n");
 }
