@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: stop before the commit point, and end the children.
+//! SIGINT, SIGTERM, SIGQUIT and SIGHUP: stop before the commit point, and end the children.
 //!
 //! A second thread ends the process if the work does not notice a signal. `Interrupt::complete`
 //! delays that while a step must not be left half done.
@@ -24,8 +24,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// point is still completed. Other work ends soon after a signal. Without the thread, signals
 /// simply end the process, which is safe too.
 pub fn watch(interrupt: Interrupt) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(ending) else {
         return;
     };
     // Without the thread, signals have their default effect.

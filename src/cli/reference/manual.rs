@@ -47,7 +47,10 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("1", "Done, and the answer is no."),
     ("128", "Refused or failed; nothing has changed unless the message says so."),
     ("129", "Wrong usage."),
-    ("130, 143", "Interrupted (SIGINT), ended (SIGTERM, SIGHUP) before anything was changed."),
+    (
+        "130, 131, 143",
+        "Interrupted (SIGINT), ended (SIGQUIT; SIGTERM, SIGHUP) before anything was changed.",
+    ),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[

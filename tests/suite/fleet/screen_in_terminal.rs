@@ -270,11 +270,12 @@ fn ctrl_z_leaves_the_terminal_and_fg_draws_all_again() {
 fn signals_end_the_screen_and_restore_the_terminal() {
     let desk = desk();
     let mut session = Session::begin(&desk, 24, 80);
-    for (name, code) in [("TERM", "code 143"), ("INT", "code 130"), ("HUP", "code 143")] {
+    let ends = [("TERM", "143"), ("INT", "130"), ("HUP", "143"), ("QUIT", "131")];
+    for (name, code) in ends {
         session.press("clear\n");
         session.start();
         signal(&desk, name);
-        session.until_left(code);
+        session.until_left(&format!("code {code}"));
     }
     session.end();
 }
