@@ -1,6 +1,7 @@
 //! A bare repository: the hub from which clones borrow objects.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::interrupt::Interrupt;
@@ -9,6 +10,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 use super::durable::{self, DurableChanges};
 use super::object::{odd_commits, peel};
 use super::refs::{self, FoundRef};
+use super::scratch::own_user;
 use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 
 /// A repository that holds only objects and refs.
@@ -17,13 +19,25 @@ pub struct BareRepo {
     path: PathBuf,
 }
 
+/// Makes the error for a repository that is not of the user who runs this; `None` for one that is.
+fn of_another_user(path: &Path) -> Option<Error> {
+    let owner = path.metadata().ok()?.uid();
+    let message = format!("'{}' belongs to user {owner}", path.display());
+    (owner != own_user()).then(|| {
+        Error::new(Code::UntrustedRepository, message)
+            .detail("owner", owner)
+            .hint(format!("sudo -u '#{owner}' git colony"))
+    })
+}
+
 impl BareRepo {
     /// Opens the repository at `path`, regardless of git's environment variables.
     pub fn open(path: &Path) -> Result<BareRepo> {
         let options = gix::open::Options::isolated().bail_if_untrusted(true);
-        let mut inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
+        let opened = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
             format!("cannot open the repository at '{}'", path.display())
-        })?;
+        });
+        let mut inner = opened.map_err(|error| of_another_user(path).unwrap_or(error))?;
         odd_commits::understand(&mut inner);
         Ok(BareRepo { inner, path: path.to_owned() })
     }

@@ -8,8 +8,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use super::Repo;
 use super::scratch::own_user;
+use super::{Checkout, Repo};
 
 /// The bit of a directory by which new files in it belong to its group.
 const SET_GROUP: u32 = 0o2000;
@@ -17,11 +17,21 @@ const SET_GROUP: u32 = 0o2000;
 impl Repo {
     /// Returns the user whom the repository belongs to, if this is root, that is another user, and no group shares it.
     pub fn owner_beside_root(&self) -> Option<u32> {
-        let directory = self.common_dir();
-        let owner = directory.metadata().ok()?.uid();
-        let is_shared = access_of(directory).is_ok_and(|access| access != 0);
-        (own_user() == 0 && owner != 0 && !is_shared).then_some(owner)
+        owner_beside_root(self.common_dir())
     }
+}
+
+impl Checkout {
+    /// Does the same as [`Repo::owner_beside_root`], without git for the root of the checkout.
+    pub fn owner_beside_root(&self) -> Option<u32> {
+        owner_beside_root(self.common_dir.as_deref().unwrap_or(&self.root))
+    }
+}
+
+fn owner_beside_root(directory: &Path) -> Option<u32> {
+    let owner = directory.metadata().ok()?.uid();
+    let is_shared = access_of(directory).is_ok_and(|access| access != 0);
+    (own_user() == 0 && owner != 0 && !is_shared).then_some(owner)
 }
 
 /// Gives a new file the access of the directory it is in.

@@ -46,10 +46,12 @@ struct Row<'a> {
 }
 
 /// Appends the row of a command to the file of the checkout of the current directory, and warns if that is another one
-/// than a session or a server is about. A checkout without files has no such file.
+/// than a session or a server is about. A checkout without files has no such file,
+/// and root writes none for another user.
 pub fn record(world: &World, measured: &Measured) -> Result<()> {
     let checkout = Checkout::find(world)?;
-    if checkout.has_git() && checkout.git_root.is_none() {
+    let has_no_files = checkout.has_git() && checkout.git_root.is_none();
+    if has_no_files || checkout.owner_beside_root().is_some() {
         return Ok(());
     }
     let id = checkout.repository_id();

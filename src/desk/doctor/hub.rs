@@ -6,7 +6,7 @@ use crate::agents::agent_places;
 use crate::clones::damaged::DamagedClone;
 use crate::clones::hub::{Hub, joining};
 use crate::git::process::Output;
-use crate::model::{Result, text};
+use crate::model::{Code, Result, text};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 
@@ -45,6 +45,10 @@ pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
     }
     let broken = match fault(session, path, depth) {
         Ok(fault) => fault,
+        Err(error) if error.code() == Code::UntrustedRepository => {
+            let way = error.hint_text().unwrap_or("run it as the owner of the hub");
+            return Ok(Some(Check::ill("hub", error.message(), way)));
+        }
         Err(error) => Some(error.message()),
     };
     let place = path.display();

@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::support::{Sandbox, View, program_path};
 
 /// The user nobody.
-const OWNER: &str = "65534";
+pub(crate) const OWNER: &str = "65534";
 
 /// Changes, and what writes caches.
-const COMMANDS: [&[&str]; 27] = [
+const COMMANDS: [&[&str]; 29] = [
     &["status"],
     &["fleet"],
     &["search", "words"],
@@ -40,6 +40,8 @@ const COMMANDS: [&[&str]; 27] = [
     &["decide", "-m", "so it is"],
     &["session", "new"],
     &["clones", "gc"],
+    &["index", "--refresh"],
+    &["memory", "add", "--long", "a note"],
 ];
 
 /// The view of a user who trusts every repository.
@@ -76,9 +78,44 @@ fn root_leaves_no_file_in_the_repository_of_another_user() {
         assert_eq!(ours, "", "{args:?}: {told}");
         assert!(matches!(run.status.code(), Some(0 | 1 | 128)), "{args:?}: {told}");
     }
-    assert!(refused >= 14, "{refused}");
+    assert!(refused >= 16, "{refused}");
     chown("0").unwrap();
     assert!(safe.program().args(["checkpoint", "-m", "kept"]).status().unwrap().success());
+}
+
+/// What looks at the work of agents.
+const READING: [&[&str]; 9] = [
+    &["agents"],
+    &["agents", "show", "ada"],
+    &["diff", "ada"],
+    &["diff", "ada@"],
+    &["log", "ada"],
+    &["merge", "-n", "ada"],
+    &["fleet"],
+    &["forks"],
+    &["doctor"],
+];
+
+#[test]
+fn root_learns_as_whom_to_look_at_the_colony_of_another_user() {
+    let sandbox = Sandbox::new();
+    let ada = crate::agents::new_and_merge::agent(&sandbox, "ada");
+    crate::agents::new_and_merge::commit(&ada, "ada.txt", "of ada\n");
+    let chown = sandbox.process("chown").args(["-R", OWNER]).arg(sandbox.outside()).status();
+    if !chown.unwrap().success() {
+        // Only root gives files away.
+        return;
+    }
+    let safe = trusting(&sandbox);
+    for args in READING {
+        let run = safe.program().args(args).stdin(Stdio::null()).output().unwrap();
+        let told = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
+        let hint = format!("sudo -u '#{OWNER}' git colony");
+        assert!(told.contains(&hint), "{args:?}: {told}");
+        for other in ["considered unsafe", "fsck", "backup", "git colony doctor"] {
+            assert!(!told.contains(other), "{args:?}: {told}");
+        }
+    }
 }
 
 #[test]

@@ -39,19 +39,16 @@ impl Face<'_> {
     /// Finds the checkout of the current directory, with or without git; an agent outside of any repository has
     /// that of its clone.
     pub(in crate::cli) fn checkout(&self) -> Result<(World, Checkout)> {
-        let world = self.world()?;
-        let checkout = Checkout::find(&world)?;
+        let mut world = self.world()?;
+        let mut checkout = Checkout::find(&world)?;
         if checkout.has_git() {
             self.note_times(&checkout.root, |key| checkout.config(key));
-            return Ok((world, checkout));
+        } else if let Ok((inside, _)) = self.repository() {
+            checkout = Checkout::find(&inside)?;
+            world = inside;
         }
-        match self.repository() {
-            Ok((inside, _)) => {
-                let checkout = Checkout::find(&inside)?;
-                Ok((inside, checkout))
-            }
-            Err(_) => Ok((world, checkout)),
-        }
+        world.owner_beside_root = checkout.owner_beside_root();
+        Ok((world, checkout))
     }
 }
 

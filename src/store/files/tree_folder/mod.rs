@@ -45,6 +45,7 @@ pub struct TreeFolder {
 impl TreeFolder {
     /// Creates the folder of this checkout's caches below a root, or opens it; deletes what killed commands left there.
     pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
+        world.refuse_root()?;
         let cache = TreeFolder::hidden(root, CACHE)?;
         let folder = TreeFolder::make(root, &folder_of(repository_id))?;
         for swept in [&cache, &folder] {
