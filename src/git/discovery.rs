@@ -223,7 +223,7 @@ pub(super) fn no_reftable() -> Error {
 }
 
 /// Finds the nearest `.git` that is, or was, one of a repository: an empty directory is not.
-fn find_git_dir(world: &World) -> Option<PathBuf> {
+pub(super) fn find_git_dir(world: &World) -> Option<PathBuf> {
     let ceilings = ceilings(world);
     let cwd = world.cwd.canonicalize().ok()?;
     let mut above = cwd.ancestors();

@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::text::shell_word;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, World};
 
 use super::refs::FoundRef;
 use super::refs::reflog::reflog_in;
-use super::{Oid, RefName, plain_file};
+use super::{Oid, RefName, discovery, plain_file};
 
 /// The files that are read to open a repository, and the maximum size of each.
 const FILES: [(&str, u64); 9] = [
@@ -33,6 +33,16 @@ const MAX_REF_BYTES: u64 = 1 << 16;
 
 /// The maximum depth of directories of refs.
 const MAX_DEPTH: usize = 64;
+
+/// Finds the git directory of a world's current directory, and the one shared by its worktrees, also where git cannot use it.
+pub fn nearest(world: &World) -> Option<(PathBuf, PathBuf)> {
+    let found = discovery::find_git_dir(world)?;
+    let named = discovery::target_of_git_file(&found);
+    let git_dir = named.map_or_else(|| found.clone(), |named| found.with_file_name(named));
+    let common = plain_file::read_text(git_dir.join("commondir")).unwrap_or_default();
+    let common_dir = git_dir.join(common.trim_end());
+    Some((git_dir, common_dir))
+}
 
 /// Refuses a git directory that has anything but files where git keeps files.
 ///

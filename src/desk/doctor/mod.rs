@@ -3,6 +3,7 @@
 mod hub;
 mod locks;
 mod merge_drivers;
+mod reading;
 mod setup;
 mod storage;
 mod versions;
@@ -11,7 +12,7 @@ mod writing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::Result;
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 
 use versions::Usable;
@@ -59,7 +60,7 @@ impl Check {
 
 /// Checks everything, changes nothing.
 pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
-    let (git, usable) = versions::git(session);
+    let (git, usable) = versions::git(&session.world);
     let mut checks = vec![git];
     if usable == Usable::Yes {
         checks.extend(beside_git(session, depth)?);
@@ -67,25 +68,53 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     Ok(DoctorReport { count: checks.len(), checks })
 }
 
+/// Reports on a repository that cannot be opened, since something in it cannot be read; `None` for any other error.
+pub fn closed(world: &World, error: &Error) -> Option<DoctorReport> {
+    let codes = [Code::RepositoryBroken, Code::ObjectMissing, Code::Io];
+    if !codes.contains(&error.code()) {
+        return None;
+    }
+    let checks: Vec<_> = [versions::git(world).0]
+        .into_iter()
+        .chain(reading::check_closed(world))
+        .chain([of_error("repository", error)])
+        .collect();
+    Some(DoctorReport { count: checks.len(), checks })
+}
+
 fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
-    let mut checks = versions::large_files(session)?;
+    let mut checks = told("git-lfs", versions::large_files(session))?;
     checks.push(writing::check(session));
-    checks.extend(locks::locks(session)?);
-    checks.extend(hub::check(session, depth)?);
-    checks.extend(hub::clones(session)?);
-    checks.extend(locks::migration(session)?);
+    checks.extend(reading::check(session));
+    checks.extend(told("lock", locks::locks(session))?);
+    checks.extend(told("hub", hub::check(session, depth))?);
+    checks.extend(told("clones", hub::clones(session))?);
+    checks.extend(told("migration", locks::migration(session))?);
     checks.push(locks::pages(session));
     checks.extend(locks::watches(session));
-    checks.push(setup::mirrors(session)?);
+    checks.extend(told("mirror", setup::mirrors(session).map(Some))?);
     checks.extend(setup::set_up(session));
     checks.extend(merge_drivers::checks(session));
     checks.extend(setup::settings(session));
-    checks.extend(setup::hook_checks(session)?);
-    checks.extend(storage::refs(session)?);
-    checks.push(storage::disk(session)?);
+    checks.extend(told("hooks", setup::hook_checks(session))?);
+    checks.extend(told("refs", storage::refs(session))?);
+    checks.extend(told("disk", storage::disk(session).map(Some))?);
     if depth == Depth::Deep {
-        checks.push(storage::objects(session)?);
-        checks.push(storage::operations(session)?);
+        checks.extend(told("objects", storage::objects(session).map(Some))?);
+        checks.extend(told("operations", storage::operations(session).map(Some))?);
     }
     Ok(checks)
+}
+
+/// Returns the results of a check; one that cannot be made fails, and stops no other.
+fn told(name: &'static str, found: Result<impl IntoIterator<Item = Check>>) -> Result<Vec<Check>> {
+    match found {
+        Ok(checks) => Ok(checks.into_iter().collect()),
+        Err(error) if error.code() == Code::Interrupted => Err(error),
+        Err(error) => Ok(vec![of_error(name, &error)]),
+    }
+}
+
+fn of_error(name: &'static str, error: &Error) -> Check {
+    Check::ill(name, error.message(), error.hint_text().unwrap_or("git fsck --strict"))
 }

@@ -3,7 +3,7 @@
 use crate::git::process::git_version::{self, version_in};
 use crate::lfs::status::LfsStatus;
 use crate::lfs::{install, status as lfs_status};
-use crate::model::{Result, text};
+use crate::model::{Result, World, text};
 use crate::setup::attributes::gives_to_lfs;
 use crate::store::Session;
 
@@ -34,8 +34,8 @@ pub(super) enum Usable {
 const INSTALL_GIT: &str = "install git 2.50.1 or newer";
 
 /// Checks the version of git; one that is too old is the end of it: nothing else can be asked.
-pub(super) fn git(session: &Session) -> (Check, Usable) {
-    let Some((text, version)) = git_version::asked(&session.world) else {
+pub(super) fn git(world: &World) -> (Check, Usable) {
+    let Some((text, version)) = git_version::asked(world) else {
         let detail = "the version of git cannot be read from 'git --version'";
         return (Check::ill("git-version", detail, INSTALL_GIT), Usable::Yes);
     };

@@ -14,4 +14,5 @@ mod setup_attacks;
 mod tool_arguments;
 mod tool_scaffolds;
 mod tools;
+mod unreadable_files;
 mod worktree_hooks;

@@ -30,7 +30,13 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = match face.session(Opening::Look) {
+        Ok(session) => session,
+        Err(error) => match doctor::closed(&face.world()?, &error) {
+            Some(report) => return face.answer(&report),
+            None => return Err(error.into()),
+        },
+    };
     let depth = if args.deep { Depth::Deep } else { Depth::Surface };
     let report = doctor::doctor(&session, depth)?;
     face.answer(&report)
