@@ -156,7 +156,7 @@ impl Shown {
         let headline = answer.headline();
         let mut lines = Vec::new();
         if !headline.text().is_empty() {
-            lines.push(headline.paint(self.palette));
+            lines.extend(Block::Line(headline).show(self.palette, self.columns));
         }
         for block in answer.blocks(now) {
             let block = match block {

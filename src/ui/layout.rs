@@ -1,8 +1,8 @@
 //! Lines and columns as they stand on a terminal or in a file.
 //!
 //! In a file or a pipe nothing is cut and nothing is broken: programs read it. On a terminal that is narrower than
-//! a table, long cells end in an ellipsis; a long line is broken between words, unless it offers a command, which is
-//! pasted as one line.
+//! a table, long cells end in an ellipsis; a long line is broken between words, but a command that it offers is pasted as
+//! one line: only the remark behind it stands on the next.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -35,10 +35,23 @@ pub enum Block {
 pub struct Narrow {
     /// The columns that may be cut, in this order, and what stays of each at least.
     pub cut: &'static [(usize, usize)],
+    /// The cells that are cut in another column before one is left out.
+    pub long: Option<LongCells>,
     /// The columns that are left out, in this order.
     pub left_out: &'static [usize],
     /// The column that is cut last.
     pub last: usize,
+}
+
+/// Cells whose end matters less than a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongCells {
+    /// Their column.
+    pub column: usize,
+    /// How they begin.
+    pub begin: &'static str,
+    /// What stays of each.
+    pub width: usize,
 }
 
 impl Block {
@@ -66,11 +79,24 @@ impl Block {
 fn shown_line(line: &Line, palette: Palette, columns: Option<usize>) -> Vec<String> {
     let fits = |columns| width_of(&line.text()) <= columns;
     match columns {
-        Some(columns) if !fits(columns) && !line.offers() => {
-            let lines = broken(line, columns).into_iter();
-            lines.map(|line| line.paint(palette)).collect()
+        Some(columns) if !fits(columns) => {
+            let lines =
+                if line.offers() { remark_below(line, columns) } else { broken(line, columns) };
+            lines.into_iter().map(|line| line.paint(palette)).collect()
         }
         _ => vec![line.paint(palette)],
+    }
+}
+
+/// Puts the remark behind a command onto lines of its own.
+fn remark_below(line: &Line, columns: usize) -> Vec<Line> {
+    match line.0.as_slice() {
+        [command @ .., remark] if remark.role == Role::Dim && !remark.text.trim().is_empty() => {
+            let remark = Span::new(Role::Dim, format!("  {}", remark.text.trim()));
+            let below = broken(&Line(vec![remark]), columns);
+            std::iter::once(Line(command.to_vec())).chain(below).collect()
+        }
+        _ => vec![line.clone()],
     }
 }
 
@@ -117,8 +143,17 @@ fn shown_table(
 pub fn lined_up(rows: &[Vec<Span>], narrow: Option<&Narrow>, columns: Option<usize>) -> Vec<Line> {
     // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
-    let rows: Vec<Vec<Span>> = rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
-    let widths = widths(&rows, narrow, columns);
+    let mut rows: Vec<Vec<Span>> =
+        rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
+    let mut widths = widths_of(&rows, narrow, columns);
+    let long = narrow.and_then(|narrow| narrow.long);
+    if let Some(long) = long.filter(|_| widths.contains(&None)) {
+        let cells = rows.iter_mut().filter_map(|row| row.get_mut(long.column));
+        for cell in cells.filter(|cell| cell.text.starts_with(long.begin)) {
+            cell.text = cut(&cell.text, long.width);
+        }
+        widths = widths_of(&rows, narrow, columns);
+    }
     let row = |row: &Vec<Span>| {
         let cells: Vec<(&Span, usize)> = row
             .iter()
@@ -143,7 +178,7 @@ pub fn lined_up(rows: &[Vec<Span>], narrow: Option<&Narrow>, columns: Option<usi
 
 /// Returns the width of each column: that of its widest cell, or `None` if it is left out. If the terminal is too narrow,
 /// the widest columns are cut first, or those that may be cut, in their order. Ids and commands are never cut.
-fn widths(
+fn widths_of(
     rows: &[Vec<Span>],
     narrow: Option<&Narrow>,
     columns: Option<usize>,
@@ -266,7 +301,8 @@ mod tests {
 
     #[test]
     fn columns_are_left_out_before_the_last_is_cut() {
-        const NARROW: Narrow = Narrow { cut: &[(1, MIN_CELL)], left_out: &[2, 1], last: 3 };
+        const NARROW: Narrow =
+            Narrow { cut: &[(1, MIN_CELL)], long: None, left_out: &[2, 1], last: 3 };
         let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
         let rows = vec![row(["ada", "a subject of some length", "2h ago", "conflict a.txt"])];
         let at =
@@ -276,6 +312,26 @@ mod tests {
         assert_eq!(at(30), ["ada  a subjec\u{2026}  conflict a.txt"]);
         assert_eq!(at(20), ["ada  conflict a.txt"]);
         assert_eq!(at(15), ["ada  conflict\u{2026}"]);
+    }
+
+    #[test]
+    fn long_cells_are_cut_before_a_column_is_left_out() {
+        let long = Some(LongCells { column: 3, begin: "held: ", width: 18 });
+        let narrow: &'static Narrow =
+            Box::leak(Box::new(Narrow { cut: &[(1, MIN_CELL)], long, left_out: &[2], last: 3 }));
+        let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
+        let held = row(["ada", "a subject", "2h ago", "held: deletes too much of it"]);
+        let conflict = row(["bob", "another", "now", "conflict in/a/long/path.txt"]);
+        let at = |rows: &[Vec<Span>], columns| {
+            Block::Ordered(rows.to_vec(), narrow).show(Palette::Plain, Some(columns))
+        };
+        let one = std::slice::from_ref(&held);
+        assert_eq!(at(one, 52), ["ada  a subject  2h ago  held: deletes too much of it"]);
+        assert_eq!(at(one, 42), ["ada  a subject  2h ago  held: deletes too\u{2026}"]);
+        assert_eq!(at(one, 40), ["ada  a subje\u{2026}  held: deletes too\u{2026}"]);
+        // All others are whole.
+        let both = at(&[held, conflict], 52);
+        assert_eq!(both[1], "bob  another    now     conflict in/a/long/path.txt");
     }
 
     #[test]
@@ -319,5 +375,8 @@ mod tests {
         let command = "next: git colony merge a-long-name-of-a-fork";
         assert_eq!(Block::text(command).show(Palette::Plain, Some(14)), [command]);
         assert_eq!(Block::text(text).show(Palette::Plain, None), [text]);
+        let remark = "repair: rm x && mv y x   # its place in a clone";
+        let shown = Block::text(remark).show(Palette::Plain, Some(20));
+        assert_eq!(shown, ["repair: rm x && mv y x", "  # its place in a", "    clone"]);
     }
 }

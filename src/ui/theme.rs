@@ -137,6 +137,9 @@ impl From<Vec<Span>> for Line {
 const WARNINGS: [&str; 6] =
     ["attention: ", "clash: ", "left out: ", "left alone: ", "FAIL ", "warn "];
 
+/// The beginning of a line that is a command otherwise.
+const REPAIR: &str = "repair: ";
+
 impl Line {
     /// Finds the roles in a line that comes without: a warning, a command that is offered, a remark behind it.
     pub fn read(text: &str) -> Line {
@@ -152,7 +155,9 @@ impl Line {
             let before = rest.get(..at)?;
             (before.ends_with(": ") || before.trim().is_empty()).then_some(at)
         });
-        let Some(at) = command.min() else {
+        // What repairs something may be a command of any program.
+        let repair = rest.starts_with(REPAIR).then_some(REPAIR.len());
+        let Some(at) = repair.or_else(|| command.min()) else {
             spans.push(rest.into());
             return Line(spans);
         };
@@ -197,6 +202,10 @@ mod tests {
             ("to undo: git colony undo   (op-1)", Some("git colony undo")),
             ("  git -C /c colony undo", Some("git -C /c colony undo")),
             ("attention: x: git colony doctor", Some("git colony doctor")),
+            (
+                "repair: rm /c/.git && mv /d /c/.git   # its place",
+                Some("rm /c/.git && mv /d /c/.git"),
+            ),
             ("'git colony map' does it", None),
             ("a line", None),
         ] {

@@ -134,6 +134,42 @@ fn the_rows_say_what_each_did_and_how_it_merges() {
 }
 
 #[test]
+fn a_narrow_terminal_cuts_reasons_before_columns() {
+    let desk = full();
+    let upstream = desk.outside().join("upstream.git");
+    desk.git(&["clone", "-q", "--bare", ".", upstream.to_str().unwrap()]);
+    desk.git(&["remote", "add", "origin", upstream.to_str().unwrap()]);
+    desk.git(&["fetch", "-q", "origin"]);
+    desk.git(&["branch", "-q", "-u", "origin/main"]);
+    commit(&desk, "e.txt", "not pushed\n");
+    let bob = desk.at(bob_of(&desk));
+    commit(&bob, "long.txt", &"a line\n".repeat(1_000));
+    for number in 0..120 {
+        bob.write(&format!("loose/{number}"), "not committed\n");
+    }
+    desk.colony(&["agents", "hold", "bob", "-m", "deletes too much of the parser"]);
+    fs::remove_dir_all(desk.colony(&["agents", "path", "cleo"]).trim_end().to_owned() + "/.git")
+        .unwrap();
+    for (columns, reason, has_seen) in [
+        (60, "held: deletes too\u{2026}", false),
+        (80, "held: deletes too\u{2026}", true),
+        (120, "held: deletes too much of ...", true),
+    ] {
+        let shown = bare(&on_terminal_of(&desk, columns, &[], "COLONY --no-pager"));
+        assert!(shown.lines().any(|line| line.ends_with(reason)), "{columns}: {shown}");
+        let head = shown.lines().find(|line| line.contains("AGENT")).unwrap();
+        assert_eq!(head.contains("SEEN"), has_seen, "{columns}: {shown}");
+        let start: Vec<_> = shown.lines().take_while(|line| !line.contains("AGENT")).collect();
+        let repair = shown.lines().find(|line| line.starts_with("repair: ")).unwrap();
+        for line in start.iter().chain([&repair]) {
+            assert!(line.chars().count() <= columns, "{columns}: {shown}");
+        }
+        assert!(start.join(" ").contains("6 agents"), "{shown}");
+        assert_eq!(repair.split("   ").next().unwrap(), "repair: git colony agents restore cleo");
+    }
+}
+
+#[test]
 fn the_table_fits_every_terminal_and_cuts_no_verdict() {
     let desk = full();
     for columns in [60, 80, 120, 200] {

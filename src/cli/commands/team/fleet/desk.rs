@@ -3,7 +3,7 @@
 use crate::cli::commands::states::checkpoints::age;
 use crate::desk::fleet::{Activity, FleetReport, Operation, Row, Work};
 use crate::model::time::Moment;
-use crate::ui::layout::Narrow;
+use crate::ui::layout::{LongCells, Narrow};
 use crate::ui::theme::{Line, Role, Span};
 
 use super::below::named;
@@ -15,7 +15,10 @@ const COLUMNS: [&str; 5] = ["  AGENT", "WORK", "", "NEWEST", "SEEN"];
 /// On a narrow terminal the newest subject and the name are cut, then columns are left out; the verdict is whole as long
 /// as it fits beside the name.
 pub(super) const NARROW: Narrow =
-    Narrow { cut: &[(3, 16), (0, 8)], left_out: &[4, 3, 1, 2], last: 5 };
+    Narrow { cut: &[(3, 16), (0, 8)], long: Some(HELD), left_out: &[4, 3, 1, 2], last: 5 };
+
+/// The reason for which work is held back is cut after twelve letters before a column is left out.
+const HELD: LongCells = LongCells { column: 5, begin: "held: ", width: 18 };
 
 /// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [
