@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::agents::agent_places::{self, clones_here};
+use crate::agents::agent_places::clones_here;
+use crate::agents::own_agents;
 use crate::git::scratch;
 use crate::map::residency;
 use crate::migrate::{self, Stage};
@@ -88,7 +89,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     if let Some(member) = &session.membership {
         let mut of_others = Vec::new();
         collect_locks(&member.hub, &BESIDE_REFS, &mut of_others);
-        for clone in agent_places::of_this_checkout(session)?.0 {
+        for clone in own_agents::clones(session)?.0 {
             let is_own = clone.git_dir() == session.repo.common_dir();
             if !is_own {
                 collect_locks(&clone.git_dir(), &BESIDE_REFS, &mut of_others);
