@@ -14,9 +14,9 @@ use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::plain_file;
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
-use crate::model::{Error, Result, World};
-use crate::store::files::atomic;
+use crate::model::{Code, Error, Result, World};
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::{atomic, mount_points};
 use crate::store::key;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
@@ -138,6 +138,7 @@ impl WantedClone<'_> {
     /// Creates the clone beside its path.
     pub fn stage(&self, world: &World, now: String) -> Result<Staged> {
         let (place, scope) = self.place()?;
+        refuse_apart(self.root, &place)?;
         let staging = self.root.path().join("staging");
         atomic::make_directory(&staging)?;
         let waiting = "waiting for another git-colony that creates a clone";
@@ -297,6 +298,20 @@ impl WantedClone<'_> {
         }
         Ok(config)
     }
+}
+
+/// Refuses a place on another file system than the folder in which clones are made: nothing could be renamed there.
+fn refuse_apart(root: &SharedRoot, place: &Path) -> Result<()> {
+    let above = place.parent().unwrap_or(place);
+    if !mount_points::are_apart(root.path(), above) {
+        return Ok(());
+    }
+    let [shown, beside] = [above, root.path()].map(|path| path.display().to_string());
+    let message = format!("'{shown}' is on another file system than '{beside}'");
+    Err(Error::new(Code::Unsupported, message)
+        .unchanged()
+        .detail("path", &shown)
+        .hint("move it there: a new clone is renamed to its place"))
 }
 
 /// Returns the name of a remote-tracking branch.

@@ -65,7 +65,7 @@ fn places(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<PathBuf>) {
     }
     collect(&git_dir.join("colony"), &mut folders);
     if let Some(member) = &session.membership {
-        for below in ["", "refs", "objects", "colony", "colony-desks"] {
+        for below in ["", "refs", "objects", "colony", "colony-desks", "colony-makers"] {
             collect(&member.hub.join(below), &mut folders);
         }
         tried.extend(Some(member.hub.clone()).filter(|hub| hub.is_dir()));

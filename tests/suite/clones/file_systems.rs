@@ -177,6 +177,12 @@ fn a_removal_that_cannot_rename_the_clone_leaves_no_record() {
     symlink(&elsewhere, &clones).unwrap();
     check_not_removed(&desk, &ada, "clone-in-use");
     assert_eq!(desk.error(&["agents", "remove", "ada", "-n"]), "clone-in-use");
+    fs::create_dir(folder.with_file_name("bob")).unwrap();
+    symlink(&elsewhere, folder.with_file_name("bob").join("clones")).unwrap();
+    desk.git(&["branch", "other"]);
+    assert_eq!(desk.error(&["agents", "new", "bob", "--from", "other"]), "unsupported");
+    fs::remove_file(folder.with_file_name("bob").join("clones")).unwrap();
+    desk.colony(&["agents", "new", "bob", "--from", "other"]);
     fs::remove_file(&clones).unwrap();
     copy(&elsewhere, &clones);
     desk.colony(&["agents", "remove", "ada"]);

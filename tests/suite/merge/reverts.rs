@@ -317,7 +317,7 @@ fn lost_work_is_shown_until_it_is_back_or_accepted() {
     assert!(is_lost());
     // It was right so.
     desk.colony(&["merge", "ada"]);
-    assert!(!is_lost());
+    assert_eq!(row(&desk).get("lost_with"), None);
 }
 
 #[test]

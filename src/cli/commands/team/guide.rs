@@ -211,7 +211,7 @@ Keep often: each state can be restored.
 In a clone `{into}` is the branch of the person's checkout, and `refs/heads/{into}` the clone's own.
 A merge with a conflict changes nothing and lists the paths: settle them with `--ours`, `--theirs` or
 `--both PATH`, or open the conflict with `--resolve`, edit, and end it with `--continue`. The person who gave
-the task lands the work; the event `train_left_out:NAME` says why not: commit a fix, say done again.
+the task lands the work; the event `train_left_out:NAME` says why not: fix it, say done again.
 
 ## Find
 
