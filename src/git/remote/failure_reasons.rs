@@ -16,6 +16,9 @@ const REASONS: &[(Code, &[&str])] = &[
             "could not read username",
             "could not read password",
             "permission denied (",
+            // GitHub by ssh, and gitolite.
+            "permission to ",
+            " denied by ",
             "host key verification failed",
             "returned error: 401",
             "returned error: 403",
@@ -73,7 +76,7 @@ pub(super) fn reason(stderr: &str) -> (Code, String) {
 
 fn plain(line: &str) -> String {
     let line = line.trim();
-    let line = ["fatal: ", "error: ", "remote: "]
+    let line = ["fatal: ", "FATAL: ", "error: ", "ERROR: ", "remote: "]
         .iter()
         .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
     line.to_owned()
@@ -100,6 +103,16 @@ mod tests {
                 "git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.",
                 Code::AuthenticationFailed,
                 "git@h: Permission denied (publickey).",
+            ),
+            (
+                "ERROR: Permission to a/b.git denied to c.\nfatal: Could not read from remote repository.",
+                Code::AuthenticationFailed,
+                "Permission to a/b.git denied to c.",
+            ),
+            (
+                "FATAL: W any p eve DENIED by fallthru\nfatal: Could not read from remote repository.",
+                Code::AuthenticationFailed,
+                "W any p eve DENIED by fallthru",
             ),
             (
                 "fatal: unable to access 'https://h/a/': The requested URL returned error: 403",
