@@ -112,9 +112,10 @@ const GIT: [Line; 14] = {
     ]
 };
 
-const AGENTS_NEW: [Line; 2] = [
+const AGENTS_NEW: [Line; 3] = [
     (1, "agents new", "agents new ada", Nature::Beside, Drops::Nothing),
     (1, "agents new", "agents new ada --with-changes", Nature::Beside, Drops::Nothing),
+    (2, "agents restore", "agents restore ada", Nature::Tags, Drops::Nothing),
 ];
 
 #[rustfmt::skip]
@@ -265,7 +266,7 @@ impl Action {
             // It is completed by itself, and the storm goes on with what it has taken away.
             "deinit" => &[&["deinit"], &["init"]],
             // A clone that has left its place is seen out by whoever comes to the clones next.
-            "agents remove" => &[&["checkpoint", "--auto"], &["clones", "gc"]],
+            "agents remove" | "agents restore" => &[&["checkpoint", "--auto"], &["clones", "gc"]],
             _ => &[&["checkpoint", "--auto"]],
         }
     }
