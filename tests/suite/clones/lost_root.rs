@@ -79,8 +79,6 @@ fn another_root_at_the_same_path_gets_what_was_published() {
     let other = desk.at(other);
     other.colony(&["agents", "new", "zoe"]);
     let before = refs(&desk);
-    let shown = desk.run(&["agents", "done"]);
-    assert_eq!(shown.code, 129, "reads nothing of it: {}", shown.stderr);
     let shown = desk.run(&["fleet"]);
     assert!(shown.stderr.contains("is another one than before"), "{}", shown.stderr);
     assert!(refs(&desk).contains(before.trim()), "{}", refs(&desk));
