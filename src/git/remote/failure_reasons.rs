@@ -105,16 +105,6 @@ mod tests {
                 "git@h: Permission denied (publickey).",
             ),
             (
-                "ERROR: Permission to a/b.git denied to c.\nfatal: Could not read from remote repository.",
-                Code::AuthenticationFailed,
-                "Permission to a/b.git denied to c.",
-            ),
-            (
-                "FATAL: W any p eve DENIED by fallthru\nfatal: Could not read from remote repository.",
-                Code::AuthenticationFailed,
-                "W any p eve DENIED by fallthru",
-            ),
-            (
                 "fatal: unable to access 'https://h/a/': The requested URL returned error: 403",
                 Code::AuthenticationFailed,
                 "unable to access 'https://h/a/': The requested URL returned error: 403",
@@ -149,6 +139,18 @@ mod tests {
         ];
         for (stderr, code, said) in table {
             assert_eq!(reason(stderr), (code, said.to_owned()));
+        }
+    }
+
+    #[test]
+    fn servers_that_refuse_by_ssh_say_it_before_git_does() {
+        let refusals = [
+            ("ERROR: ", "Permission to a/b.git denied to c."),
+            ("FATAL: ", "W any p eve DENIED by fallthru"),
+        ];
+        for (word, said) in refusals {
+            let all = format!("{word}{said}\nfatal: Could not read from remote repository.");
+            assert_eq!(reason(&all), (Code::AuthenticationFailed, said.to_owned()));
         }
     }
 }

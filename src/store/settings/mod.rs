@@ -194,6 +194,11 @@ fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
     parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
 }
 
+fn cargo(layers: &Layers<'_>) -> Result<CargoLeave> {
+    let is_given = truth(layers, "colony.tools.cargo")?;
+    Ok(if is_given { CargoLeave::Given } else { CargoLeave::Refused })
+}
+
 impl Settings {
     /// Returns the settings in effect, typed.
     pub fn of(layers: &Layers<'_>) -> Result<Settings> {
@@ -232,11 +237,7 @@ impl Settings {
             submodule_edits: submodule_edits(layers)?,
             co_author: co_author(layers)?,
             catalog_roots: list("colony.catalog.roots")?,
-            cargo: if truth(layers, "colony.tools.cargo")? {
-                CargoLeave::Given
-            } else {
-                CargoLeave::Refused
-            },
+            cargo: cargo(layers)?,
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
