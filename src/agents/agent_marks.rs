@@ -147,7 +147,7 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
     mark(session, MarkKind::Held, work, marking)
 }
 
-/// Returns the commit that a line of work shares with the branch that it goes to.
+/// Returns the commit that a fork shares with the branch that it goes to.
 fn shared_with_target(session: &Session, lines: &[Fork], sha: Oid) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let line = lines.iter().find(|line| line.head_sha == sha && line.into.is_some());

@@ -14,7 +14,7 @@ use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
 
 use super::publish::large_objects_of;
-use super::{Hub, hub_rebuild, tag_list};
+use super::{Hub, settled, tag_list};
 
 /// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
 /// of the hub.
@@ -32,7 +32,7 @@ pub fn gather(session: &Session) -> Result<usize> {
     if session.is_dry() {
         return gather_from(session, member, &hub);
     }
-    gather_from(session, &hub_rebuild::settle(session, member)?, &hub)
+    gather_from(session, &settled::settle(session, member)?, &hub)
 }
 
 fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {

@@ -8,16 +8,15 @@ use std::path::Path;
 
 use crate::clones::found::{self, FoundClone};
 use crate::clones::removal::kept_clone::{self, KeptClone};
-use crate::git::{ObjectWrites, RefChange, RefName, Repo};
+use crate::git::{ObjectWrites, Repo};
 use crate::model::{Result, text};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
-use crate::store::membership::{Membership, Role};
-use crate::store::refs::ref_names;
+use crate::store::membership::Membership;
 
 use super::hub_creation::make_from_repository;
 use super::hub_folder::HubPlace;
-use super::{Hub, desk_note, publish};
+use super::{Hub, publish, settled};
 
 /// Creates the hub of a member again, at its path.
 pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<Hub> {
@@ -49,48 +48,11 @@ pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<
     Ok(hub)
 }
 
-/// Records a checkout in its hub. Where the hub does not know it, it is another one than the checkout has joined, at the
-/// same path: what agents had published is put there again, as it was last seen here.
-pub(in crate::clones) fn settle(session: &Session, member: &Membership) -> Result<Membership> {
-    let is_desk = member.role == Role::Desk && !session.is_dry();
-    if is_desk && !desk_note::is_known(member) {
-        let hub = Hub::open(&member.hub)?;
-        let changes = copies(session, &hub)?;
-        if !changes.is_empty() {
-            publish::copy_objects(&session.world, &session.repo, &hub, &changes)?;
-            hub.move_refs(&session.world, &changes)?;
-            (session.world.narrate)(&format!(
-                "warning: the hub '{}' is another one than before: what agents had published is put there again",
-                member.hub.display()
-            ));
-        }
-    }
-    desk_note::settle(&session.world, &session.repo, member)
-}
-
 /// Copies the published refs of others, as last seen here, into the hub.
 fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
-    let mut changes = copies(session, hub)?;
+    let mut changes = settled::copies(session, hub)?;
     changes.retain(|change| change.new.is_some_and(|id| hub.store.has(id)));
     hub.move_refs(&session.world, &changes)
-}
-
-/// Lists what the hub lacks of the published refs of others.
-fn copies(session: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
-    let mut changes = Vec::new();
-    for prefix in [ref_names::AGENTS, ref_names::DESKS] {
-        for found in session.repo.refs_below(prefix)? {
-            let name = found.name.to_string();
-            let rest = name.strip_prefix(ref_names::PRIVATE);
-            let in_hub =
-                rest.map(|rest| RefName::from(format!("{}{rest}", ref_names::PUBLISHED).as_str()));
-            let Some(name) = in_hub else { continue };
-            if hub.store.find_ref(&name)?.is_none() {
-                changes.push(RefChange { name, old: None, new: Some(found.id) });
-            }
-        }
-    }
-    Ok(changes)
 }
 
 /// Lets a clone publish its refs; reports the objects that it has lost with the hub.

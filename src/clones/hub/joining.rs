@@ -18,7 +18,7 @@ pub use super::hub_creation::refuse_incomplete;
 use super::hub_creation::{make_from_repository, make_from_url};
 use super::hub_folder::{HubPlace, is_deleted};
 use super::locate::{address_of, origin_of, place_here};
-use super::{Hub, desk_note, hub_rebuild};
+use super::{Hub, desk_note, hub_rebuild, settled};
 
 impl Hub {
     /// Finds the hub that a repository belongs to, or creates it from the repository.
@@ -59,7 +59,7 @@ pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {
-        let member = hub_rebuild::settle(session, member)?;
+        let member = settled::settle(session, member)?;
         return Ok((member.clone(), Hub::open(&member.hub)?));
     }
     if let Some(member) = known

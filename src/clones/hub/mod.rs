@@ -16,7 +16,9 @@ pub mod locate;
 mod lost_refs;
 pub mod maintenance;
 pub(super) mod maker_note;
+pub mod object_copies;
 pub mod publish;
+mod settled;
 pub mod shared_refs;
 pub mod tag_list;
 

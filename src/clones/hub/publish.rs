@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::git::object::transfer::{Linked, Whole, link_objects, send_pack};
 use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::{Result, World};
@@ -20,8 +19,9 @@ use crate::store::{Session, key};
 use super::joining::refuse_incomplete;
 use super::lost_refs;
 use super::maintenance::maintain_if_due;
+use super::object_copies::copy_objects;
 use super::tag_list::{TAG_LIST, TagList};
-use super::{Hub, desk_note, hub_rebuild, hub_remote};
+use super::{Hub, desk_note, hub_remote, settled};
 
 /// Publishes changes; returns the number of refs that moved in the hub.
 ///
@@ -31,7 +31,7 @@ pub fn publish(session: &Session) -> Result<usize> {
         return Ok(0);
     };
     if member.role == Role::Desk && member.hub.is_dir() {
-        let member = hub_rebuild::settle(session, member)?;
+        let member = settled::settle(session, member)?;
         return publish_as(&session.world, &session.repo, &member);
     }
     let moved = publish_as(&session.world, &session.repo, member)?;
@@ -51,7 +51,7 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
     let below = member.published_below();
     lost_race::retried(|| {
         let tags = TagList::of(repo, member, &hub)?;
-        let changes = changes(repo, member, (&hub, &below), &tags)?;
+        let changes = changes(repo, member, &hub, &tags)?;
         if changes.is_empty() {
             return Ok(0);
         }
@@ -100,15 +100,11 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
 }
 
 /// Compares the refs here with their copies in the hub.
-fn changes(
-    repo: &Repo,
-    member: &Membership,
-    (hub, below): (&Hub, &str),
-    tags: &TagList,
-) -> Result<Vec<RefChange>> {
+fn changes(repo: &Repo, member: &Membership, hub: &Hub, tags: &TagList) -> Result<Vec<RefChange>> {
+    let below = &member.published_below();
     let in_hub = |name: RefName| RefName::new([below.as_bytes(), name.as_bytes()].concat());
-    let wanted = wanted(repo)?.into_iter().chain(tags.published());
-    let wanted: BTreeMap<RefName, Oid> = wanted.map(|(name, id)| (in_hub(name), id)).collect();
+    let refs = wanted(repo)?.into_iter().chain(tags.published());
+    let wanted: BTreeMap<RefName, Oid> = refs.map(|(name, id)| (in_hub(name), id)).collect();
     let published: BTreeMap<RefName, Oid> =
         hub.store.refs_below(below)?.into_iter().map(|found| (found.name, found.id)).collect();
     let branches = in_hub(RefName::from("heads/"));
@@ -211,36 +207,6 @@ pub(in crate::clones) fn wanted(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
         }
     }
     Ok(wanted)
-}
-
-/// Copies the objects of the new tips into the hub, by hard links where possible, else with git.
-pub(in crate::clones) fn copy_objects(
-    world: &World,
-    repo: &Repo,
-    hub: &Hub,
-    changes: &[RefChange],
-) -> Result<()> {
-    let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
-    let (from, to) = (repo.object_store(), hub.store.object_store());
-    let all = || Ok(hub.store.refs_below("refs/")?.into_iter().map(|found| found.id).collect());
-    let near = near(hub, changes)?;
-    if link_objects(&from, &to, &tips, &Whole { near, all: &all })? == Linked::All {
-        return Ok(());
-    }
-    let mut known: Vec<Oid> = all()?;
-    known.sort_unstable();
-    known.dedup();
-    known.retain(|id| repo.object_size(*id).is_some());
-    send_pack(repo.git(world), hub.store.git(world), &tips, &known)
-}
-
-/// Returns what the changes probably grew from: the refs that move, what the remote has, and what the hub was made from.
-fn near(hub: &Hub, changes: &[RefChange]) -> Result<Vec<Oid>> {
-    let mut near: Vec<Oid> = changes.iter().filter_map(|change| change.old).collect();
-    for prefix in ["refs/remotes/", ref_names::MADE_FROM] {
-        near.extend(hub.store.refs_below(prefix)?.into_iter().map(|found| found.id));
-    }
-    Ok(near)
 }
 
 /// Hard-links the large files of this repository into the hub.

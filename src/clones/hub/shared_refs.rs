@@ -13,7 +13,7 @@ use crate::store::Session;
 use crate::store::refs::ref_names;
 
 use super::Hub;
-use super::publish::copy_objects;
+use super::object_copies::copy_objects;
 
 /// Lists the shared records of a hub.
 pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::clones::hub::kept_refs::{AGAIN, creations, keep_in_new_folder, refs_in, whose};
-use crate::clones::hub::publish::{copy_objects, leave_to_team, link_large_objects, wanted};
+use crate::clones::hub::object_copies::copy_objects;
+use crate::clones::hub::publish::{leave_to_team, link_large_objects, wanted};
 use crate::clones::hub::{Hub, tag_list};
 use crate::git::plain_file;
 use crate::git::refs::{FoundRef, lost_race};

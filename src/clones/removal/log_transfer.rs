@@ -7,7 +7,8 @@
 use std::path::Path;
 
 use crate::clones::hub::Hub;
-use crate::clones::hub::publish::{copy_objects, large_objects_of};
+use crate::clones::hub::object_copies::copy_objects;
+use crate::clones::hub::publish::large_objects_of;
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::{RefChange, RefName, Repo, durable};
 use crate::model::{Code, Error, Result, World};
