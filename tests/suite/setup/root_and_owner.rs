@@ -134,7 +134,9 @@ fn doctor_finds_each_place_that_refuses_the_owner() {
     }
     let safe = trusting(&sandbox);
     let program = outside.join("git-colony-of-owner");
-    fs::copy(program_path(), &program).unwrap();
+    // By another process: what this one has open for writing, no child of another test may run.
+    let copied = sandbox.process("cp").arg(program_path()).arg(&program).status();
+    assert!(copied.unwrap().success());
     let as_owner = |args: &[&str]| -> (Option<i32>, Value) {
         let mut run = safe.process("setpriv");
         run.args(["--reuid", OWNER, "--regid", OWNER, "--clear-groups"]).arg(&program);

@@ -37,7 +37,9 @@ fn doctor_reports_each_place_that_cannot_be_read() {
     let outside = sandbox.outside();
     let safe = trusting(&sandbox);
     let program = outside.join("git-colony-of-owner");
-    fs::copy(program_path(), &program).unwrap();
+    // By another process: what this one has open for writing, no child of another test may run.
+    let copied = sandbox.process("cp").arg(program_path()).arg(&program).status();
+    assert!(copied.unwrap().success());
     // Root reads everything: there another user owns it all, and asks.
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
