@@ -143,6 +143,41 @@ fn each_key_writes_its_whole_command_into_the_bottom_line() {
 }
 
 #[test]
+fn a_key_marks_all_that_are_done_and_merge_cleanly() {
+    let desk = Sandbox::new();
+    let names = ["ada", "bob", "cyd", "dora", "eve", "finn"];
+    let clones = names.map(|name| agent(&desk, name));
+    for (name, clone) in names.iter().zip(&clones) {
+        let path = if *name == "bob" { "same.txt".to_owned() } else { format!("{name}.txt") };
+        commit(clone, &path, &format!("of {name}\n"));
+        if *name != "cyd" {
+            clone.colony(&["agents", "done"]);
+        }
+    }
+    commit(&desk, "same.txt", "of the desk\n");
+    desk.colony(&["agents", "hold", "dora"]);
+    clones[5].write("loose.txt", "uncommitted\n");
+    let sketcher = sketcher(&desk);
+    let head = "main: nothing uncommitted, 6 agents, 5 done";
+    let text = sketcher.draw(80, 24, "D").text;
+    assert_eq!(text.lines().next(), Some(head));
+    let marked: Vec<_> = text.lines().filter(|line| line.get(1..2) == Some("*")).collect();
+    assert!(marked[0].starts_with(">*ada  ") && marked[1].starts_with(" *eve  "), "{text}");
+    assert_eq!(marked.len(), 2, "{text}");
+    let line = |keys: &str| last_lines(&sketcher.draw(80, 24, keys).text, 2)[0].clone();
+    assert_eq!(line("DL"), "> git colony land ada eve");
+    // Others stay marked, and each can be unmarked.
+    assert_eq!(line("jj DL"), "> git colony land ada cyd eve");
+    assert_eq!(line("D L"), "> git colony land eve");
+    assert_eq!(line("/eve\nDL"), "> git colony land eve");
+    assert!(line("/bob\nD").starts_with("no row is done and merges cleanly "));
+    assert_eq!(line("/bob\nDL"), "> git colony land");
+    assert_eq!(desk.colony(&["fleet"]).lines().next(), Some(head));
+    desk.colony(&["merge", "ada"]);
+    assert!(desk.colony(&["fleet"]).contains(", 6 agents, 4 done\n"));
+}
+
+#[test]
 fn a_filter_leaves_some_rows_and_esc_shows_all() {
     let desk = desk();
     let sketcher = sketcher(&desk);

@@ -93,6 +93,22 @@ fn shortened(text: &str) -> String {
 /// The longest path that a verdict has whole; of others it has the name of the file.
 const LONG_PATH: usize = 24;
 
+/// Returns `true` for the work of an agent that is done and merges cleanly into a branch: what `land` takes by itself.
+pub(super) fn is_ready(row: &Row, branch: &str) -> bool {
+    let is_clean = row.into.as_ref().is_some_and(|into| {
+        let outcome = into.outcome;
+        into.branch == branch && matches!(outcome, MergeOutcome::FastForward | MergeOutcome::Merged)
+    });
+    let is_free = row.held.is_none()
+        && row.contains_held.is_none()
+        && row.problem.is_none()
+        && row.reverted.is_none()
+        && row.lost_with.is_none()
+        && !row.tested.as_ref().is_some_and(|tested| tested.holds);
+    let is_done = row.agent.is_some() && row.done.is_some() && row.unsaved == Some(0);
+    is_done && is_clean && is_free && row.outside_scope.is_empty()
+}
+
 /// Returns how a row would merge, as short text: it is not cut.
 fn ending(row: &Row, here: &str, now: &Moment) -> Span {
     if let Some(problem) = &row.problem {

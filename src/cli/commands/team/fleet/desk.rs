@@ -39,7 +39,8 @@ pub(super) struct Desk<'a> {
     pub(super) merged: Vec<&'a Row>,
     /// The lines below that.
     pub(super) below: Vec<Line>,
-    branch: &'a str,
+    /// The branch that is checked out.
+    pub(super) branch: &'a str,
 }
 
 impl<'a> Desk<'a> {

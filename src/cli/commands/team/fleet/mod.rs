@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::cli::actions::{Effect, Group, action};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
-use crate::desk::fleet::{self, Activity, FleetReport, Upstream, Whose};
+use crate::desk::fleet::{self, Activity, FleetReport, Row, Upstream, Whose};
 use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -98,8 +98,12 @@ impl Answer for FleetReport {
             1 => ", 1 asks".to_owned(),
             count => format!(", {count} ask"),
         };
+        let done = match self.agents.iter().filter(|row| has_done_work(row)).count() {
+            0 => String::new(),
+            count => format!(", {count} done"),
+        };
         let upstream = self.upstream.as_ref().and_then(apart).unwrap_or_default();
-        format!("{}: {changed}{upstream}{agents}{asking}", self.branch)
+        format!("{}: {changed}{upstream}{agents}{asking}{done}", self.branch)
     }
 
     fn headline(&self) -> Line {
@@ -120,6 +124,11 @@ impl Answer for FleetReport {
         blocks.extend(desk.below.into_iter().map(Block::Line));
         blocks
     }
+}
+
+/// Returns `true` for an agent who is done with work that is not merged yet.
+fn has_done_work(row: &Row) -> bool {
+    row.done.is_some() && row.commits > 0
 }
 
 /// Returns the commits between a branch and the one that it follows; `None` without any.

@@ -20,6 +20,8 @@ pub(super) struct Key {
 pub(super) enum Does {
     Move(Step),
     Mark,
+    /// Marks all rows that are done and merge cleanly.
+    MarkDone,
     Run(Offer),
     Shell,
     Filter,
@@ -89,19 +91,19 @@ pub(super) const ON_MERGED: [(&str, &str); 2] =
     [("agents show", "agents"), ("agents remove", "agents remove --merged")];
 
 /// All keys.
-pub(super) const KEYS: [Key; 22] = [
+pub(super) const KEYS: [Key; 23] = [
     Key {
         codes: &[KeyCode::Down, KeyCode::Char('j')],
-        shown: "down, j",
+        shown: "j, k",
         short: "",
-        purpose: "the next row",
+        purpose: "the next row, the row before, or arrows",
         does: Does::Move(Step::Down),
     },
     Key {
         codes: &[KeyCode::Up, KeyCode::Char('k')],
-        shown: "up, k",
+        shown: "",
         short: "",
-        purpose: "the row before",
+        purpose: "",
         does: Does::Move(Step::Up),
     },
     Key {
@@ -138,6 +140,13 @@ pub(super) const KEYS: [Key; 22] = [
         short: "mark",
         purpose: "mark the row, or unmark it",
         does: Does::Mark,
+    },
+    Key {
+        codes: &[KeyCode::Char('D')],
+        shown: "D",
+        short: "",
+        purpose: "mark all that are done and merge cleanly",
+        does: Does::MarkDone,
     },
     Key {
         codes: &[KeyCode::Enter],

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::cli::commands::team::fleet::cells::name;
+use crate::cli::commands::team::fleet::cells::{is_ready, name};
 use crate::cli::commands::team::fleet::desk::Desk;
 use crate::desk::fleet::Row;
 use crate::model::text::typed_word;
@@ -203,6 +203,14 @@ impl State {
                     }
                     return self.act(Does::Move(Step::Down), desk);
                 }
+            }
+            Does::MarkDone => {
+                let ready = |entry: &&Entry<'_>| matches!(entry, Entry::Row(row) if is_ready(row, desk.branch));
+                let names: Vec<_> = entries.iter().filter(ready).map(|it| it.name()).collect();
+                if names.is_empty() {
+                    "no row is done and merges cleanly".clone_into(&mut self.notice);
+                }
+                self.marked.extend(names);
             }
             Does::Shell => match entry {
                 Some(Entry::Row(Row { agent: Some(agent), .. })) => {
