@@ -29,10 +29,12 @@ pub enum Block {
     Ordered(Vec<Vec<Span>>, &'static Narrow),
 }
 
-/// How a table becomes narrower than its widest cells: the first columns are cut, then others are left out one after the
-/// other until the rest fits, and only then the last one is cut.
+/// How a table becomes narrower than its widest cells: one column is for wide terminals only, the first columns are cut,
+/// then others are left out one after the other until the rest fits, and only then the last one is cut.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Narrow {
+    /// The column that is left out below a number of columns of the terminal, and where all its cells are empty.
+    pub wide: Option<WideColumn>,
     /// The columns that may be cut, in this order, and what stays of each at least.
     pub cut: &'static [(usize, usize)],
     /// The cells that are cut in another column before one is left out.
@@ -41,6 +43,15 @@ pub struct Narrow {
     pub left_out: &'static [usize],
     /// The column that is cut last.
     pub last: usize,
+}
+
+/// A column for wide terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideColumn {
+    /// Its place.
+    pub column: usize,
+    /// The columns of the terminal from which on it is shown.
+    pub from: usize,
 }
 
 /// Cells whose end matters less than a column.
@@ -147,7 +158,10 @@ pub fn lined_up(rows: &[Vec<Span>], narrow: Option<&Narrow>, columns: Option<usi
         rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
     let mut widths = widths_of(&rows, narrow, columns);
     let long = narrow.and_then(|narrow| narrow.long);
-    if let Some(long) = long.filter(|_| widths.contains(&None)) {
+    let wide = narrow.and_then(|narrow| narrow.wide).map(|wide| wide.column);
+    let mut all = widths.iter().enumerate();
+    let is_left_out = all.any(|(at, width)| width.is_none() && Some(at) != wide);
+    if let Some(long) = long.filter(|_| is_left_out) {
         let cells = rows.iter_mut().filter_map(|row| row.get_mut(long.column));
         for cell in cells.filter(|cell| cell.text.starts_with(long.begin)) {
             cell.text = cut(&cell.text, long.width);
@@ -186,7 +200,12 @@ fn widths_of(
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
     let widest = |column| cells(column).map(|cell| width_of(&cell.text)).max();
-    let whole: Vec<_> = (0..count).map(|at| Some(widest(at).unwrap_or(0))).collect();
+    let mut whole: Vec<_> = (0..count).map(|at| Some(widest(at).unwrap_or(0))).collect();
+    if let Some(wide) = narrow.and_then(|narrow| narrow.wide) {
+        let has_room = columns.is_none_or(|columns| columns >= wide.from);
+        let column = whole.get_mut(wide.column);
+        column.map(|width| width.take_if(|width| *width == 0 || !has_room));
+    }
     let Some(columns) = columns else {
         return whole;
     };
@@ -302,7 +321,7 @@ mod tests {
     #[test]
     fn columns_are_left_out_before_the_last_is_cut() {
         const NARROW: Narrow =
-            Narrow { cut: &[(1, MIN_CELL)], long: None, left_out: &[2, 1], last: 3 };
+            Narrow { wide: None, cut: &[(1, MIN_CELL)], long: None, left_out: &[2, 1], last: 3 };
         let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
         let rows = vec![row(["ada", "a subject of some length", "2h ago", "conflict a.txt"])];
         let at =
@@ -315,10 +334,43 @@ mod tests {
     }
 
     #[test]
+    fn a_column_for_wide_terminals_leaves_narrow_ones_as_they_are() {
+        const WITH: Narrow = Narrow {
+            wide: Some(WideColumn { column: 1, from: 40 }),
+            cut: &[(2, MIN_CELL)],
+            long: Some(LongCells { column: 3, begin: "held: ", width: 10 }),
+            left_out: &[1],
+            last: 3,
+        };
+        const WITHOUT: Narrow =
+            Narrow { wide: None, cut: &[(1, MIN_CELL)], long: None, left_out: &[], last: 2 };
+        let row = |cells: &[&str]| cells.iter().copied().map(Span::from).collect::<Vec<_>>();
+        let with = |task| vec![row(&["ada", task, "a subject", "held: too much"])];
+        let shown = |rows, columns| Block::Ordered(rows, &WITH).show(Palette::Plain, columns);
+        assert_eq!(shown(with("a task"), None), ["ada  a task  a subject  held: too much"]);
+        assert_eq!(shown(with("a task"), Some(40)), shown(with("a task"), None));
+        let cut = shown(with("a task 23"), Some(40));
+        assert_eq!(cut, ["ada  a task 23  a subje\u{2026}  held: too much"]);
+        assert_eq!(shown(with("a long task"), Some(40)), shown(with(""), None));
+        for columns in [39, 30, 20] {
+            let without = vec![row(&["ada", "a subject", "held: too much"])];
+            let without = Block::Ordered(without, &WITHOUT).show(Palette::Plain, Some(columns));
+            assert_eq!(shown(with("a task"), Some(columns)), without);
+            assert_eq!(shown(with(""), Some(columns)), without);
+        }
+        assert_eq!(shown(with(""), Some(80)), ["ada  a subject  held: too much"]);
+    }
+
+    #[test]
     fn long_cells_are_cut_before_a_column_is_left_out() {
         let long = Some(LongCells { column: 3, begin: "held: ", width: 18 });
-        let narrow: &'static Narrow =
-            Box::leak(Box::new(Narrow { cut: &[(1, MIN_CELL)], long, left_out: &[2], last: 3 }));
+        let narrow: &'static Narrow = Box::leak(Box::new(Narrow {
+            wide: None,
+            cut: &[(1, MIN_CELL)],
+            long,
+            left_out: &[2],
+            last: 3,
+        }));
         let row = |cells: [&str; 4]| cells.map(Span::from).to_vec();
         let held = row(["ada", "a subject", "2h ago", "held: deletes too much of it"]);
         let conflict = row(["bob", "another", "now", "conflict in/a/long/path.txt"]);

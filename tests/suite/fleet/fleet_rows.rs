@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use git_colony::testing::Sketcher;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -181,4 +182,31 @@ fn the_table_fits_every_terminal_and_cuts_no_verdict() {
         assert!(ends(" clean") && ends(" conflict names.rs"), "{shown}");
         assert!(ends("merged: dora"), "{shown}");
     }
+}
+
+#[test]
+fn a_wide_terminal_has_the_tasks_before_the_newest() {
+    let desk = Sandbox::new();
+    let task = "\n  Split the \u{1b}[2J\u{202e} walker in two parts\nand test both\n";
+    let made = desk.json(&["agents", "new", "ada", "-m", task]);
+    commit(&desk.at(made["path"].as_str().unwrap().into()), "a.txt", "of ada\n");
+    commit(&agent(&desk, "bob"), "b.txt", "of bob\n");
+    let printed = |columns| bare(&on_terminal_of(&desk, columns, &[], "COLONY --no-pager"));
+    let sketcher = Sketcher::look(desk.world_at(7_200)).unwrap();
+    let drawn = |columns| sketcher.draw(columns, 24, "").text;
+    for (columns, has_tasks) in [(80, false), (109, false), (110, true), (200, true)] {
+        for shown in [printed(columns.into()), drawn(columns)] {
+            let head = shown.lines().find(|line| line.contains("AGENT")).unwrap();
+            let row = shown.lines().find(|line| line.contains(" ada ")).unwrap();
+            let before = |line: &str, text: &str| line.split(text).next().unwrap().chars().count();
+            assert_eq!(before(row, "edit a.txt"), before(head, "NEWEST"), "{columns}: {shown}");
+            assert_eq!(head.contains("  TASK  "), has_tasks, "{columns}: {shown}");
+            assert_eq!(row.contains("  Split the \\x1b[2J\\u{202\u{2026}  "), has_tasks, "{shown}");
+            assert!(!shown.contains("test both"), "{shown}");
+        }
+        assert!(!drawn(columns).contains(|c: char| c.is_control() && c != '\n'));
+    }
+    assert!(desk.colony(&["fleet"]).contains("  TASK  "));
+    desk.colony(&["agents", "remove", "ada"]);
+    assert!(!desk.colony(&["fleet"]).contains("TASK"));
 }

@@ -3,7 +3,9 @@
 use crate::cli::commands::states::checkpoints::age;
 use crate::design::fork::forks::MergeOutcome;
 use crate::desk::fleet::{Activity, Row, Work};
+use crate::model::escape;
 use crate::model::time::{self, Moment};
+use crate::ui::layout::cut;
 use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
@@ -22,6 +24,7 @@ pub(super) fn cells(row: &Row, branch: &str, now: &Moment) -> Vec<Span> {
         Span::new(Role::Heading, format!("  {}", name(row).unwrap_or_default())),
         work(row).into(),
         uncommitted(row),
+        task(row).into(),
         newest(row, now),
         seen(row, now),
         ending(row, branch, now),
@@ -36,6 +39,17 @@ fn work(row: &Row) -> String {
         Some((added, deleted)) => format!("{commits}c +{added} -{deleted}"),
         None => format!("{commits}c {}", text::count(*files, "file")),
     }
+}
+
+/// The most columns of a task.
+const MAX_TASK: usize = 24;
+
+/// Returns the beginning of the first line of the task of a row.
+pub(super) fn task(row: &Row) -> String {
+    let mut lines = row.task.iter().flat_map(|task| task.lines()).map(str::trim);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    // Escaped text is longer.
+    cut(&escape::line(first), MAX_TASK)
 }
 
 fn uncommitted(row: &Row) -> Span {

@@ -3,22 +3,27 @@
 use crate::cli::commands::states::checkpoints::age;
 use crate::desk::fleet::{Activity, FleetReport, Operation, Row, Work};
 use crate::model::time::Moment;
-use crate::ui::layout::{LongCells, Narrow};
+use crate::ui::layout::{LongCells, Narrow, WideColumn};
 use crate::ui::theme::{Line, Role, Span};
 
 use super::below::named;
-use super::cells::{cells, name};
+use super::cells::{cells, name, task};
 
-/// The columns of the table; one for the target branch follows.
-const COLUMNS: [&str; 5] = ["  AGENT", "WORK", "", "NEWEST", "SEEN"];
+/// The column of the tasks.
+const TASK: usize = 3;
 
-/// On a narrow terminal the newest subject and the name are cut, then columns are left out; the verdict is whole as long
-/// as it fits beside the name.
-pub(super) const NARROW: Narrow =
-    Narrow { cut: &[(3, 16), (0, 8)], long: Some(HELD), left_out: &[4, 3, 1, 2], last: 5 };
+/// Tasks are shown on a wide terminal. On a narrow one the newest subject and the name are cut, then columns are left out;
+/// the verdict is whole as long as it fits beside the name.
+pub(super) const NARROW: Narrow = Narrow {
+    wide: Some(WideColumn { column: TASK, from: 110 }),
+    cut: &[(4, 16), (TASK, 8), (0, 8)],
+    long: Some(HELD),
+    left_out: &[TASK, 5, 4, 1, 2],
+    last: 6,
+};
 
 /// The reason for which work is held back is cut after twelve letters before a column is left out.
-const HELD: LongCells = LongCells { column: 5, begin: "held: ", width: 18 };
+const HELD: LongCells = LongCells { column: 6, begin: "held: ", width: 18 };
 
 /// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [
@@ -69,7 +74,10 @@ impl<'a> Desk<'a> {
         if self.open.is_empty() {
             return Vec::new();
         }
-        let head = COLUMNS.map(|name| Span::new(Role::Dim, name));
+        let has_tasks = self.open.iter().any(|row| !task(row).is_empty());
+        let tasks = if has_tasks { "TASK" } else { "" };
+        let names = ["  AGENT", "WORK", "", tasks, "NEWEST", "SEEN"];
+        let head = names.map(|name| Span::new(Role::Dim, name));
         let into = Span::new(Role::Dim, format!("INTO {}", self.branch));
         let head = head.into_iter().chain([into]).collect();
         let rows = self.open.iter().map(|row| cells(row, self.branch, now));
