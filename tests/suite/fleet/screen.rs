@@ -178,6 +178,30 @@ fn a_key_marks_all_that_are_done_and_merge_cleanly() {
 }
 
 #[test]
+fn a_high_screen_has_the_newest_events_below_the_next_commands() {
+    let desk = desk();
+    let events = desk.run_in(desk.world_at(7_200), &["events", "-n", "6"]).stdout;
+    let events: Vec<_> = events.lines().skip(1).collect();
+    assert_eq!(events.len(), 6);
+    let sketcher = sketcher(&desk);
+    let text = sketcher.draw(200, 40, "").text;
+    let lines: Vec<_> = text.lines().collect();
+    let place = lines.iter().position(|line| line.starts_with("then: ")).unwrap();
+    assert_eq!(lines[place + 1], "");
+    assert_eq!(lines[place + 2..place + 8], events[..], "{text}");
+    assert_eq!(lines[place + 8], "");
+    let narrow = sketcher.draw(60, 50, "").text;
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    // A lower one and the printed table have none of it.
+    let low = sketcher.draw(200, 39, "").text;
+    let without = lines[..=place].iter().chain(&lines[place + 8..]);
+    let without: Vec<_> = without.filter(|line| !line.is_empty()).collect();
+    let low: Vec<_> = low.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(low.iter().collect::<Vec<_>>(), without);
+    assert!(!desk.colony(&["fleet"]).contains(events[5]));
+}
+
+#[test]
 fn a_filter_leaves_some_rows_and_esc_shows_all() {
     let desk = desk();
     let sketcher = sketcher(&desk);

@@ -308,6 +308,8 @@ fn a_new_size_and_new_work_draw_the_screen_again() {
     ada.write("plain.txt", "plain\n");
     ada.git(&["add", "-A"]);
     session.until("the index", |terminal| terminal.text().contains("1*"));
+    ada.colony(&["checkpoint", "-m", "seen"]);
+    session.until_shown("created checkpoint 'seen'");
     session.press("q");
     session.until_left("code 0");
     session.end();

@@ -232,22 +232,26 @@ impl Answer for EventsReport {
     }
 
     fn blocks(&self, now: &Moment) -> Vec<Block> {
-        let row = |event: &EventEntry| {
-            let agent = event.agent.clone();
-            let (what, rest) = event_lines::parts(event);
-            vec![
-                Span::new(Role::Dim, when(&event.ts, now)),
-                Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
-                what.into(),
-                Span::new(Role::Dim, rest),
-            ]
-        };
-        vec![Block::Table(self.events.iter().map(row).collect())]
+        vec![Block::Table(rows(&self.events, now).collect())]
     }
 
     fn outcome(&self) -> Outcome {
         if self.timed_out { Outcome::No } else { Outcome::Yes }
     }
+}
+
+/// Returns events as rows of cells.
+pub(super) fn rows(events: &[EventEntry], now: &Moment) -> impl Iterator<Item = Vec<Span>> {
+    events.iter().map(|event| {
+        let agent = event.agent.clone();
+        let (what, rest) = event_lines::parts(event);
+        vec![
+            Span::new(Role::Dim, when(&event.ts, now)),
+            Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
+            what.into(),
+            Span::new(Role::Dim, rest),
+        ]
+    })
 }
 
 fn when(ts: &str, now: &Moment) -> String {

@@ -7,7 +7,6 @@ use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
 use crate::cli::commands::team::agents::answers;
 use crate::cli::commands::team::fleet::desk::{Desk, NARROW};
-use crate::desk::fleet::FleetReport;
 use crate::model::escape;
 use crate::ui::answer::Answer as _;
 use crate::ui::layout::{cut, lined_up, width_of};
@@ -15,6 +14,8 @@ use crate::ui::theme::{Line, Palette, Role, Span};
 
 use super::keys::{Does, KEYS, When};
 use super::line_edit::LineEdit;
+use super::looker::Looked;
+use super::news;
 use super::state::{Entry, Mode, State};
 
 /// The smallest terminal that has room for a row and its verdict.
@@ -25,19 +26,19 @@ const MIN_ROWS: u16 = 8;
 const BOTTOM: usize = 2;
 
 /// Draws the screen.
-pub(super) fn draw(report: &FleetReport, state: &State, frame: &mut Frame<'_>) {
+pub(super) fn draw(looked: &Looked, state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
         let needed = format!("{MIN_COLUMNS} columns, {MIN_ROWS} rows needed; q: quit");
         put(frame, 0, vec![Span::new(Role::Warning, needed)].into(), state.palette);
         return;
     }
-    let desk = Desk::of(report, &state.now);
-    let mut lines = vec![report.headline()];
+    let desk = Desk::of(&looked.report, &state.now);
+    let mut lines = vec![looked.report.headline()];
     lines.extend(if state.mode == Mode::Help {
         help(&state.prefix)
     } else {
-        middle(report, &desk, state, area)
+        middle(looked, &desk, state, area)
     });
     let (height, columns) = (usize::from(area.height), usize::from(area.width));
     lines.truncate(height.saturating_sub(BOTTOM));
@@ -53,17 +54,18 @@ pub(super) fn draw(report: &FleetReport, state: &State, frame: &mut Frame<'_>) {
 }
 
 /// Returns the lines between the headline and the bottom: those above the table, its head, as many rows as there is
-/// room for, and those below it.
-fn middle(report: &FleetReport, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
+/// room for, those below it, and the newest events.
+fn middle(looked: &Looked, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
     let (height, columns) = (usize::from(area.height), usize::from(area.width));
     // The headline and the bottom are not ours; at least one row is shown.
     let room = height.saturating_sub(1 + BOTTOM);
     let above = desk.above.iter().take(if desk.open.is_empty() { room } else { room / 4 });
     let mut lines: Vec<Line> = above.cloned().collect();
-    let others = report.damaged.iter().filter(|clone| !clone.is_unusable());
+    let others = looked.report.damaged.iter().filter(|clone| !clone.is_unusable());
     let damaged = answers::damaged(others);
     let below = damaged.iter().map(|line| Line::read(line)).chain(desk.below.iter().cloned());
-    let below = shortened(&below.collect::<Vec<_>>(), room / 3);
+    let mut below = shortened(&below.collect::<Vec<_>>(), room / 3);
+    below.extend(news::lines(&looked.events, &state.now, (columns, height)));
     let entries = state.entries(desk);
     let room = room.saturating_sub(lines.len() + below.len());
     let mut table = lined_up(&desk.table(&state.now), Some(&NARROW), Some(columns)).into_iter();

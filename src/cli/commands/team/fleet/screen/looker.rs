@@ -12,7 +12,9 @@ use crate::model::progress::Progress;
 use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
-use crate::watch::events::{Follower, OwnEvents, Request};
+use crate::watch::events::{EventEntry, Follower, OwnEvents, Request};
+
+use super::news;
 
 /// How often events and the times of the files of the clones are looked at.
 const NEWS_INTERVAL: Duration = Duration::from_secs(1);
@@ -48,10 +50,17 @@ enum Wish {
     Rest,
 }
 
+/// What a look has found.
+pub(super) struct Looked {
+    pub(super) report: FleetReport,
+    /// The newest events.
+    pub(super) events: Vec<EventEntry>,
+}
+
 /// The thread, as the screen sees it.
 pub(super) struct Looker {
     wishes: Option<Sender<Wish>>,
-    reports: Receiver<Result<FleetReport>>,
+    reports: Receiver<Result<Looked>>,
     interrupt: Interrupt,
     /// Whether a look was asked for that has not been answered.
     pub(super) is_awaited: bool,
@@ -88,7 +97,7 @@ impl Looker {
     }
 
     /// Returns the newest report that has come since.
-    pub(super) fn newest(&mut self) -> Option<Result<FleetReport>> {
+    pub(super) fn newest(&mut self) -> Option<Result<Looked>> {
         let newest = self.reports.try_iter().last();
         self.is_awaited &= newest.is_none();
         newest
@@ -126,7 +135,7 @@ struct LookedAt {
 
 impl LookedAt {
     /// Looks when there is a reason to, until the screen ends.
-    fn serve(&mut self, wishes: &Receiver<Wish>, reports: &Sender<Result<FleetReport>>) {
+    fn serve(&mut self, wishes: &Receiver<Wish>, reports: &Sender<Result<Looked>>) {
         let mut changed_at = Instant::now();
         let mut is_new = false;
         loop {
@@ -178,7 +187,7 @@ impl LookedAt {
         has_changed || is_event
     }
 
-    fn look(&mut self) -> Result<FleetReport> {
+    fn look(&mut self) -> Result<Looked> {
         let begun = Instant::now();
         self.last = None;
         let session = Session::open(self.world.clone(), &self.flags, ObjectWrites::Durable)?;
@@ -189,7 +198,8 @@ impl LookedAt {
             Request { since: None, keys: Vec::new(), scope: None, own: OwnEvents::Shown, limit: 1 };
         let follower = Follower::start(&session, &request).ok();
         let looked = taking_part::gather_for(&session, &[])
-            .and_then(|()| fleet::fleet(&session, self.whose));
+            .and_then(|()| fleet::fleet(&session, self.whose))
+            .map(|report| Looked { report, events: news::newest(&session) });
         self.last = Some(Last {
             at: Instant::now(),
             took: begun.elapsed(),

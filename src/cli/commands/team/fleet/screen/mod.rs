@@ -8,6 +8,7 @@ mod keyboard;
 mod keys;
 mod line_edit;
 mod looker;
+mod news;
 mod run_commands;
 pub mod sketch;
 mod state;
@@ -29,7 +30,7 @@ use crate::store::Session;
 use crate::ui::answer::{Form, Outcome};
 
 use super::desk::Desk;
-use looker::Looker;
+use looker::{Looked, Looker};
 use run_commands::Runner;
 use state::{Act, State};
 use terminal::ScreenTerminal;
@@ -58,6 +59,7 @@ pub(super) fn run(
     whose: Whose,
 ) -> Result<Outcome, Stop> {
     let world = session.world.clone();
+    let looked = Looked { report, events: news::newest(&session) };
     drop(session);
     let own = face.env.terminal.streams.as_ref();
     let streams = own.ok_or(Stop::Stream(io::ErrorKind::NotConnected.into()))?;
@@ -68,7 +70,7 @@ pub(super) fn run(
     let state = State::new(world.now(), face.palette(), format!("git colony{prefix}"));
     let looker = Looker::start(&world, &face.flags, whose).map_err(Stop::Stream)?;
     let terminal = ScreenTerminal::enter(face.env, tty).map_err(Stop::Stream)?;
-    DeskScreen { terminal, looker, runner, state, report, world }.serve()?;
+    DeskScreen { terminal, looker, runner, state, looked, world }.serve()?;
     Ok(Outcome::Yes)
 }
 
@@ -84,13 +86,13 @@ struct DeskScreen {
     looker: Looker,
     runner: Runner,
     state: State,
-    report: FleetReport,
+    looked: Looked,
     world: World,
 }
 
 impl DeskScreen {
     fn serve(&mut self) -> Result<(), Stop> {
-        self.state.follow(&Desk::of(&self.report, &self.state.now));
+        self.state.follow(&Desk::of(&self.looked.report, &self.state.now));
         self.draw().map_err(Stop::Stream)?;
         loop {
             self.world.interrupt.check()?;
@@ -112,8 +114,8 @@ impl DeskScreen {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let (report, state) = (&self.report, &self.state);
-        self.terminal.draw(|frame| draw::draw(report, state, frame))
+        let (looked, state) = (&self.looked, &self.state);
+        self.terminal.draw(|frame| draw::draw(looked, state, frame))
     }
 
     /// Takes the newest report, if one has come.
@@ -123,17 +125,17 @@ impl DeskScreen {
         self.state.notice.extend(said);
         match self.looker.newest() {
             None => return has_changed,
-            Some(Ok(report)) => self.report = report,
+            Some(Ok(looked)) => self.looked = looked,
             Some(Err(error)) => self.state.notice = error.sentence(),
         }
         has_changed = true;
         self.state.now = self.world.now();
-        self.state.follow(&Desk::of(&self.report, &self.state.now));
+        self.state.follow(&Desk::of(&self.looked.report, &self.state.now));
         has_changed
     }
 
     fn handle(&mut self, event: Event) -> io::Result<Go> {
-        let desk = Desk::of(&self.report, &self.state.now);
+        let desk = Desk::of(&self.looked.report, &self.state.now);
         let act = match event {
             Event::Key(key @ KeyEvent { kind: KeyEventKind::Press | KeyEventKind::Repeat, .. }) => {
                 self.state.press(key, &desk)
@@ -163,7 +165,7 @@ impl DeskScreen {
                 Err(refused) => self.state.notice = refused,
             },
             Act::Shell(agent) => {
-                let all = self.report.agents.iter();
+                let all = self.looked.report.agents.iter();
                 let mut rows = all.filter(|row| row.agent.as_ref() == Some(&agent));
                 if let Some(path) = rows.find_map(Row::clone_path).map(ToOwned::to_owned) {
                     let line = format!("cd {} && exec $SHELL", typed_word(&path.to_string_lossy()));

@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::cli::commands::team::fleet::desk::Desk;
-use crate::desk::fleet::{FleetReport, Whose, fleet};
+use crate::desk::fleet::{Whose, fleet};
 use crate::git::ObjectWrites;
 use crate::model::{Result, World};
 use crate::store::Session;
@@ -14,6 +14,8 @@ use crate::ui::layout::width_of;
 use crate::ui::theme::Palette;
 
 use super::draw::draw;
+use super::looker::Looked;
+use super::news;
 use super::state::{Act, State};
 
 /// A screen.
@@ -27,7 +29,7 @@ pub struct Sketch {
 
 /// A report, to be drawn more than once.
 pub struct Sketcher {
-    report: FleetReport,
+    looked: Looked,
     world: World,
 }
 
@@ -35,13 +37,14 @@ impl Sketcher {
     /// Looks at the repository in which a world stands.
     pub fn look(world: World) -> Result<Sketcher> {
         let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::InMemory)?;
-        Ok(Sketcher { report: fleet(&session, Whose::ThisCheckout)?, world })
+        let report = fleet(&session, Whose::ThisCheckout)?;
+        Ok(Sketcher { looked: Looked { report, events: news::newest(&session) }, world })
     }
 
     /// Draws it after some keys; control characters are the keys of a terminal.
     pub fn draw(&self, columns: u16, rows: u16, keys: &str) -> Sketch {
         let now = self.world.now();
-        let desk = Desk::of(&self.report, &now);
+        let desk = Desk::of(&self.looked.report, &now);
         let mut state = State::new(now, Palette::Plain, "git colony".to_owned());
         state.follow(&desk);
         let mut act = Act::Nothing;
@@ -57,7 +60,7 @@ impl Sketcher {
             Ok(terminal) => terminal,
             Err(never) => match never {},
         };
-        if let Err(never) = terminal.draw(|frame| draw(&self.report, &state, frame)) {
+        if let Err(never) = terminal.draw(|frame| draw(&self.looked, &state, frame)) {
             match never {}
         }
         let buffer = terminal.backend().buffer();
