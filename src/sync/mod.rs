@@ -25,6 +25,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::design::fork::machines;
+use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::lfs::locks;
@@ -122,6 +123,16 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     locks::ask_beside(session, name);
     report.refs = refs.into_values().collect();
     Ok(report)
+}
+
+/// Compares the agents of other machines with those that earlier refs had. Without a change, nothing is read: there may be
+/// thousands.
+fn moved_agents(session: &Session, before: &[FoundRef]) -> Result<Vec<ChangedBranch>> {
+    let (repo, now) = (&session.repo, machines::refs(&session.repo)?);
+    if now == before {
+        return Ok(Vec::new());
+    }
+    Ok(changed(machines::tips(repo, before), machines::tips(repo, &now)))
 }
 
 /// Announces branches that moved, and returns them.
@@ -242,7 +253,7 @@ impl<'a> Plan<'a> {
     /// Reads both sides, decides and acts, once.
     fn round(&self, session: &Session, remote: &Remote<'_>, run: &mut Run) -> Result<Race> {
         let Run { before, refs, report } = run;
-        let agents = machines::tips(&session.repo)?;
+        let known = machines::refs(&session.repo)?;
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
         look.fetch(session, remote, self.wish.way)?;
@@ -256,8 +267,7 @@ impl<'a> Plan<'a> {
             self.leave.permit(session, remote)?;
         }
         let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
-        let moved = announced(session, changed(agents, machines::tips(&session.repo)?));
-        report.agent_changed.extend(moved);
+        report.agent_changed.extend(announced(session, moved_agents(session, &known)?));
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);

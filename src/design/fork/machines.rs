@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::identity::Identity;
 use crate::git::object::{self, NewCommit};
+use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
 use crate::store::files::writer_name;
@@ -210,9 +211,18 @@ fn is_id(text: &str) -> bool {
 
 /// Lists the agents of other machines, as last synced, by name. A record that cannot be read counts as none.
 pub fn list(repo: &Repo) -> Result<Vec<RemoteAgent>> {
+    Ok(read_all(repo, &refs(repo)?))
+}
+
+/// Lists the refs of all machines, without reading what they hold.
+pub fn refs(repo: &Repo) -> Result<Vec<FoundRef>> {
+    repo.refs_below(ref_names::MACHINES)
+}
+
+fn read_all(repo: &Repo, refs: &[FoundRef]) -> Vec<RemoteAgent> {
     let own = writer_name::read(repo);
     let mut known = Vec::new();
-    for found in repo.refs_below(ref_names::MACHINES)? {
+    for found in refs {
         let name = found.name.to_string();
         let id = name.strip_prefix(ref_names::MACHINES).filter(|id| is_id(id));
         let Some(id) = id.filter(|id| own.as_deref() != Some(*id)) else {
@@ -244,12 +254,13 @@ pub fn list(repo: &Repo) -> Result<Vec<RemoteAgent>> {
         }));
     }
     agents.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(agents)
+    agents
 }
 
-/// Returns the commits of the agents of other machines, by their names.
-pub fn tips(repo: &Repo) -> Result<BTreeMap<String, Oid>> {
-    Ok(list(repo)?.into_iter().map(|agent| (agent.name, agent.work.commit)).collect())
+/// Returns the commits of the agents of other machines, by their names, as these refs have them.
+pub fn tips(repo: &Repo, refs: &[FoundRef]) -> BTreeMap<String, Oid> {
+    let agents = read_all(repo, refs).into_iter();
+    agents.map(|agent| (agent.name, agent.work.commit)).collect()
 }
 
 /// Finds an agent of another machine by `<machine>/<agent>`, or by its own name if it is the only one of that name.

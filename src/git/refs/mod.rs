@@ -119,7 +119,7 @@ impl RefChange {
 }
 
 /// A ref as found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRef {
     /// The full name.
     pub name: RefName,
