@@ -14,7 +14,7 @@ use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
 
 use super::publish::large_objects_of;
-use super::{Hub, settled, tag_list};
+use super::{Hub, desk_note, settled, tag_list};
 
 /// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
 /// of the hub.
@@ -30,7 +30,9 @@ pub fn gather(session: &Session) -> Result<usize> {
     }
     let hub = Hub::open(&member.hub)?;
     if session.is_dry() {
-        return gather_from(session, member, &hub);
+        // A hub that does not know this checkout may be another one: it would delete what is copied here.
+        let is_another = member.role == Role::Desk && !desk_note::is_known(member);
+        return if is_another { Ok(0) } else { gather_from(session, member, &hub) };
     }
     gather_from(session, &settled::settle(session, member)?, &hub)
 }

@@ -79,6 +79,10 @@ fn another_root_at_the_same_path_gets_what_was_published() {
     let other = desk.at(other);
     other.colony(&["agents", "new", "zoe"]);
     let before = refs(&desk);
+    for dry in [&["merge", "-n", "ada"][..], &["agents", "new", "-n", "eve"]] {
+        desk.colony(dry);
+        assert_eq!(refs(&desk), before, "{dry:?}");
+    }
     let shown = desk.run(&["fleet"]);
     assert!(shown.stderr.contains("is another one than before"), "{}", shown.stderr);
     assert!(refs(&desk).contains(before.trim()), "{}", refs(&desk));
