@@ -117,7 +117,11 @@ fn is_wanted(session: &Session, remote: &str) -> bool {
     let member = session.membership.as_ref();
     let is_desk = member.is_some_and(|member| member.role == Role::Desk);
     let chosen = session.repo.config(&format!("colony.sync.{remote}.agents"));
-    is_desk && chosen.as_deref().is_none_or(|chosen| chosen != "false")
+    // A value that git does not take for true sends nothing.
+    let is_true = |chosen: String| {
+        ["true", "yes", "on", "1"].iter().any(|word| chosen.eq_ignore_ascii_case(word))
+    };
+    is_desk && chosen.is_none_or(is_true)
 }
 
 /// Lists what the agents of this checkout have committed.

@@ -30,7 +30,7 @@ pub fn gather(session: &Session) -> Result<usize> {
     }
     let hub = Hub::open(&member.hub)?;
     if session.is_dry() {
-        // A hub that does not know this checkout may be another one: it would delete what is copied here.
+        // A hub that does not know this checkout may be another one: the copies here would be deleted.
         let is_another = member.role == Role::Desk && !desk_note::is_known(member);
         return if is_another { Ok(0) } else { gather_from(session, member, &hub) };
     }

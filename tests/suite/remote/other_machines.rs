@@ -170,9 +170,11 @@ fn nothing_of_agents_is_sent_without_consent_or_unwanted() {
     let name = would["refs"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap());
     assert!(name.clone().any(|name| name.starts_with("refs/colony/machines/")), "{would:#}");
     assert_eq!(two.remote_refs("refs/colony"), "");
-    alpha.git(&["config", "colony.sync.origin.agents", "false"]);
-    alpha.colony(&["sync", "--push"]);
-    assert_eq!(machines.published().len(), 0);
+    for no in ["false", "no", "off", "0", "True, please"] {
+        alpha.git(&["config", "colony.sync.origin.agents", no]);
+        alpha.colony(&["sync", "--push"]);
+        assert_eq!(machines.published().len(), 0, "{no}");
+    }
     alpha.git(&["config", "--unset", "colony.sync.origin.agents"]);
     alpha.colony(&["sync"]);
     assert_eq!(machines.published().len(), 1);
