@@ -14,7 +14,12 @@ const MAX_TOKENS: usize = 940;
 fn told(answer: &Value) -> String {
     let guide = answer["guide"].as_str();
     let guide = guide.unwrap_or_else(|| panic!("{answer:#}"));
-    let tokens = Tokenizer::O200k.count(guide);
+    // The random name of the temporary folder is more or fewer tokens in each run.
+    let names = guide.split_inclusive('/').map(|name| match name {
+        name if name.starts_with(".tmp") => "demo/",
+        name => name,
+    });
+    let tokens = Tokenizer::O200k.count(&names.collect::<String>());
     assert!(guide.lines().count() <= 72 && tokens <= MAX_TOKENS, "{tokens}");
     guide.to_owned()
 }
