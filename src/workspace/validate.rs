@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Checkout;
-use crate::git::process::bounded::{self, End, Limits, on_path};
+use crate::git::process::bounded::{self, End, Limits};
+use crate::git::process::on_path;
 use crate::git::worktree::safe_open::read_below;
 use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, World};

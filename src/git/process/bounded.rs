@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::git::scratch::Scratch;
 use crate::model::{Result, World};
 
 use super::attend::{Attended, Group, Terms, attend};
+use super::program::on_path;
 use super::resource_limits::limit_address_space;
 use super::trace::Trace;
 
@@ -65,17 +66,6 @@ pub struct Finished {
     pub stderr: String,
 }
 
-/// Finds a program in the absolute folders of `PATH`.
-pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
-    let path = world.variable("PATH")?.as_encoded_bytes();
-    let folders = path.split(|&byte| byte == b':');
-    let absolute = folders
-        .filter_map(|folder| std::str::from_utf8(folder).ok())
-        .map(Path::new)
-        .filter(|folder| folder.is_absolute());
-    absolute.map(|folder| folder.join(name)).find(|program| program.is_file())
-}
-
 /// Runs a program, named by its absolute path, to its end or its limits; `None` if it cannot be
 /// started.
 pub fn run(
@@ -102,7 +92,8 @@ pub fn run_command(
     // The shell limits itself before it starts anything: its children have these limits from the start.
     let kibibytes = (limits.memory_bytes >> 10).to_string();
     let limited = "ulimit -c 0 2>/dev/null; ulimit -d \"$1\" 2>/dev/null; exec sh -c -- \"$0\"";
-    let mut command = command(world, Path::new("sh"), &["-c", limited, text, &kibibytes]);
+    let shell = on_path(world, "sh").unwrap_or_else(|| "sh".into());
+    let mut command = command(world, &shell, &["-c", limited, text, &kibibytes]);
     command.current_dir(scratch.path());
     if let Some(home) = world.variable("HOME") {
         command.env("HOME", home);

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::model::{Error, Result, World};
 
-use super::end;
+use super::{end, program};
 
 /// The steps, of 19, by which a process in the background lowers its priority.
 const PRIORITY_STEPS: i32 = 15;
@@ -51,10 +51,9 @@ impl Program<'_> {
         Ok(child.id())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
     fn start_shell(&self, world: &World, output: Option<&OwnedFd>) -> std::io::Result<Child> {
-        let prepared = |program: &str| -> std::io::Result<Command> {
-            let mut command = Command::new(program);
+        let prepared = |name: &str| -> std::io::Result<Command> {
+            let mut command = program::command(world, name);
             command.current_dir(self.directory).stdin(Stdio::null()).env_clear();
             command.envs(world.variables.iter()).envs(self.variables.iter().copied());
             if let Some(output) = output {

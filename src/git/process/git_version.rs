@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::model::{Code, Error, World};
 
-use super::Git;
+use super::{Git, program};
 
 /// Major, minor and patch version.
 pub type Version = (u32, u32, u32);
@@ -17,14 +17,14 @@ const USAGE: i32 = 129;
 
 /// Returns the error for a failed command, if it failed because this git is too old for it. `failed` is the command,
 /// with its exit code and its standard error. Only such a failure costs a process that asks for the version.
-#[expect(clippy::disallowed_methods, reason = "the gate for processes")]
 pub(super) fn too_old(failed: &Command, code: Option<i32>, said: &str) -> Option<Error> {
     if code != Some(USAGE) && !said.contains("is not a git command") {
         return None;
     }
-    let mut ask = Command::new("git");
-    ask.env_clear().arg("--version").stdin(Stdio::null());
-    ask.envs(failed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let set = || failed.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let path = set().find_map(|(name, value)| (name == "PATH").then_some(value));
+    let mut ask = program::command_in(path, "git");
+    ask.env_clear().arg("--version").stdin(Stdio::null()).envs(set());
     let said = String::from_utf8_lossy(&ask.output().ok()?.stdout).trim().to_owned();
     let (major, minor, _) = OLDEST;
     let is_old = version_in(&said)? < OLDEST;

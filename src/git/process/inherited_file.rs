@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result};
 
+use super::program;
+
 /// The stream of a child that holds the file until it is descriptor 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::git) enum InPlaceOf {
@@ -30,18 +32,17 @@ impl InPlaceOf {
 }
 
 /// Makes a command that keeps `file` open; the caller sets its other streams.
-#[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
 pub(in crate::git) fn keeping(
     file: &File,
     command: &Command,
     stream: InPlaceOf,
 ) -> Result<Command> {
     let file = file.try_clone().map_err(|e| Error::io("cannot hand a lock on", e))?;
-    let mut shell = Command::new("sh");
+    let set = || command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let path = set().find_map(|(name, value)| (name == "PATH").then_some(value));
+    let mut shell = program::command_in(path, "sh");
     shell.args(["-c", stream.script(), "sh"]).arg(command.get_program());
-    shell.args(command.get_args()).env_clear();
-    let variables = command.get_envs();
-    shell.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    shell.args(command.get_args()).env_clear().envs(set());
     if let Some(folder) = command.get_current_dir() {
         shell.current_dir(folder);
     }

@@ -12,6 +12,7 @@ pub mod foreground;
 pub mod git_version;
 mod inherited_file;
 pub mod pager;
+mod program;
 pub(crate) mod resource_limits;
 mod restart;
 pub(crate) mod run_hook;
@@ -42,6 +43,7 @@ use trace::Trace;
 pub(super) use end::descendants;
 pub use end::{ask_group_to_end, kill_group};
 pub use end::{ask_to_end, end_children, end_own_children, kill};
+pub use program::on_path;
 pub use restart::restart;
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};
 
@@ -120,9 +122,8 @@ impl Output {
 
 impl Git {
     /// Starts from the world's environment less everything that points at a repository.
-    #[expect(clippy::disallowed_methods, reason = "this is the gate for processes")]
     pub fn new(world: &World) -> Git {
-        let mut command = Command::new("git");
+        let mut command = program::command(world, "git");
         command.env_clear();
         command.envs(world.variables.iter().filter(|(name, _)| !is_scrubbed(name)));
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::model::Result;
 use crate::model::World;
 
+use super::program;
 use super::trace::Trace;
 
 /// How often it is looked whether the pager has ended, while nothing says so.
@@ -86,9 +87,8 @@ pub fn show(world: &World, command: &str, text: &str, terminal: &PagerStreams<'_
     Ok(code != Some(NOT_FOUND))
 }
 
-#[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
 fn start(world: &World, command: &str, terminal: &PagerStreams<'_>) -> Option<Child> {
-    let mut shell = Command::new("sh");
+    let mut shell = program::command(world, "sh");
     shell.args(["-c", command]).env_clear().envs(world.variables.iter());
     shell.env("GIT_PAGER_IN_USE", "true").current_dir(&world.cwd);
     for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {

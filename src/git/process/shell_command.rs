@@ -16,8 +16,8 @@ use crate::model::program_output::Listening;
 use crate::model::{Error, Result, World};
 
 use super::attend::{Group, Terms, attend};
-use super::is_scrubbed;
 use super::trace::Trace;
+use super::{is_scrubbed, program};
 
 /// The usual variables for tokens, in addition to those that the settings name.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"];
@@ -83,9 +83,8 @@ pub fn run_shell_heard(
 }
 
 /// Makes a shell command; the caller sets both streams.
-#[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 fn shell(world: &World, text: &str) -> Result<Command> {
-    let mut command = Command::new("sh");
+    let mut command = program::command(world, "sh");
     command.arg("-c").arg("--").arg(text);
     command.env_clear().envs(environment(world)?);
     command.current_dir(&world.cwd).stdin(Stdio::null());

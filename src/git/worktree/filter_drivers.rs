@@ -9,7 +9,7 @@ use gix::index::entry::{Flags, Mode};
 
 use crate::git::Repo;
 use crate::git::attributes::{AttributeLookup, AttributesOf};
-use crate::git::process::bounded::on_path;
+use crate::git::process::on_path;
 use crate::model::{Code, Error, RepoPath, World};
 
 /// A command that always fails: the one that a required filter lacks.

@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::process::bounded::{self, End, Finished, Limits, on_path};
+use crate::git::process::bounded::{self, End, Finished, Limits};
+use crate::git::process::on_path;
 use crate::model::{Result, World};
 
 use super::{MAX_PDF_BYTES, MAX_TEXT_BYTES, ReadFault};

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::Checkout;
-use crate::git::process::bounded::on_path;
 use crate::git::process::captured::{CaptureLimits, Captured, run_captured};
 use crate::git::process::early_end::EarlyEnd;
+use crate::git::process::on_path;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::text::nearest;
 use crate::model::{Code, Error, RepoPath, Result, World};

@@ -13,6 +13,7 @@ mod odd_commits;
 mod odd_places;
 mod odd_repositories;
 mod paths_outside;
+mod programs_of_path;
 mod recovery;
 mod shared_repository;
 mod tree_bombs;

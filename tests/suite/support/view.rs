@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,16 +123,24 @@ impl View {
     /// The same with a stand-in for a program, beside the repository: a script that does something and then runs
     /// the real one.
     pub(crate) fn stand_in(&self, program: &str, script: &str) -> View {
-        let search = self.variables[OsStr::new("PATH")].clone();
-        let mut places = std::env::split_paths(&search).map(|folder| folder.join(program));
         let folder = self.outside.join("stand-ins");
-        let real = places.find(|place| place.exists() && !place.starts_with(&folder));
+        let real = self.on_path(program, |place| place.exists() && !place.starts_with(&folder));
         let real = real.unwrap_or_else(|| panic!("no {program} is on the PATH"));
         let script = format!("#!/bin/sh\n{script}\nexec '{}' \"$@\"\n", real.display());
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(program), script).unwrap();
         fs::set_permissions(folder.join(program), fs::Permissions::from_mode(0o755)).unwrap();
         self.with_path(folder)
+    }
+
+    fn on_path(
+        &self,
+        program: impl AsRef<Path>,
+        is_meant: impl Fn(&Path) -> bool,
+    ) -> Option<PathBuf> {
+        let search = &self.variables[OsStr::new("PATH")];
+        let mut places = std::env::split_paths(search).map(|folder| folder.join(&program));
+        places.find(|place| is_meant(place))
     }
 
     /// A copy of the repository as it stands, beside it, for git to be the referee in.
@@ -193,8 +202,11 @@ impl View {
 impl View {
     /// Prepares a program in the directory and environment of the view, and in no other.
     pub(crate) fn process(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command.env_clear().envs(&self.variables);
+        let program = Path::new(program.as_ref());
+        // A program that the standard library has to look up is started in a copy of this large process.
+        let found = self.on_path(program, Path::is_file);
+        let mut command = Command::new(found.as_deref().unwrap_or(program));
+        command.arg0(program).env_clear().envs(&self.variables);
         command.current_dir(&self.root);
         command
     }

@@ -1,0 +1,47 @@
+//! Looks a program up in `PATH` before it is started.
+//!
+//! Where the environment is not inherited, the standard library starts a program of a name in a copy of this process
+//! (`fork`) and lets the copy try each folder. Of a large process that takes longer than most calls of git. A program
+//! of a path is started without a copy (`posix_spawn`). No folder relative to the current one is searched first: what
+//! lies there may be a file of the repository.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{Access, access};
+
+use crate::model::World;
+
+/// Finds a program in the absolute folders of `PATH`.
+pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
+    find(world.variable("PATH")?, name)
+}
+
+/// Begins a command with a program in the absolute folders of `PATH`, and is called by its name. Without one, starting
+/// it fails, or finds it in another folder.
+pub(super) fn command(world: &World, name: &str) -> Command {
+    command_in(world.variable("PATH"), name)
+}
+
+/// Like [`command`], with a given value of `PATH`.
+#[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
+pub(super) fn command_in(path: Option<&OsStr>, name: &str) -> Command {
+    match path.and_then(|path| find(path, name)) {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.arg0(name);
+            command
+        }
+        None => Command::new(name),
+    }
+}
+
+fn find(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let searched = path.as_bytes().split(|&byte| byte == b':');
+    let folders = searched.map(|folder| Path::new(OsStr::from_bytes(folder)));
+    let mut programs = folders.filter(|folder| folder.is_absolute()).map(|it| it.join(name));
+    programs.find(|program| program.is_file() && access(program, Access::EXEC_OK).is_ok())
+}

@@ -1,0 +1,54 @@
+//! Which file a name of a program stands for: never one of the repository, and never one that cannot be run.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Sandbox, View};
+
+const READING: &[&[&str]] = &[&["status"], &["diff"], &["doctor"], &["merge", "-n", "side"]];
+const CHANGING: &[&[&str]] = &[&["checkpoint", "-m", "one"], &["merge", "side"], &["undo"]];
+
+/// Makes files with the names of programs that leave a mark when they are run.
+fn plant(sandbox: &Sandbox, folder: &str, mark: &Path, mode: u32) {
+    for name in ["git", "sh", "cat"] {
+        let path = format!("{folder}{name}");
+        sandbox.write(&path, format!("#!/bin/sh\necho \"$0\" >>'{}'\nexit 3\n", mark.display()));
+        sandbox.set_mode(&path, mode);
+    }
+}
+
+fn with_first(sandbox: &Sandbox, folder: &str) -> View {
+    let path = sandbox.git(&["--exec-path"]);
+    let rest = std::env::var("PATH").unwrap();
+    // git prefers its own folder for its commands, and the test is about what this program starts.
+    sandbox.with("PATH", format!("{folder}:{rest}")).with("GIT_EXEC_PATH", path)
+}
+
+#[test]
+fn no_program_is_taken_from_the_current_folder() {
+    for (folder, first) in [("", ""), ("", "."), ("tools/", "tools"), ("tools/", "./tools")] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["branch", "side"]);
+        let mark = sandbox.outside().join("mark");
+        plant(&sandbox, folder, &mark, 0o755);
+        let view = with_first(&sandbox, first);
+        for args in READING.iter().chain(CHANGING) {
+            let run = view.run(args);
+            assert!(!mark.exists(), "{first:?} {args:?}: {}", fs::read_to_string(mark).unwrap());
+            assert!(run.code < 2, "{first:?} {args:?}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_run_hides_no_program() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "side"]);
+    let odd = sandbox.outside().join("odd");
+    fs::create_dir_all(odd.join("git")).unwrap();
+    fs::write(odd.join("sh"), "no program\n").unwrap();
+    let view = sandbox.with_path(&odd);
+    for args in READING.iter().chain(CHANGING) {
+        assert!(view.run(args).code < 2, "{args:?}");
+    }
+}
