@@ -26,12 +26,12 @@ const MEANINGS: &[Meaning] = &[
     // Keep.
     row(
         "stash",
-        "git colony checkpoint --off-branch -m LABEL",
-        "keeps the uncommitted changes, and leaves branch and files alone",
+        "git colony restore HEAD",
+        "keeps all changes, new files too; 'git colony undo' restores them",
     ),
     row("stash list", "git colony checkpoints", "lists the checkpoints"),
-    row("stash pop", "git colony restore @{0}", "restores the newest checkpoint"),
-    row("stash apply", "git colony restore @{0}", "restores the newest checkpoint"),
+    row("stash pop", "git colony undo", "after other work: 'git colony restore OP --mode files'"),
+    row("stash apply", "git colony restore OP --mode files", "as it was before operation OP"),
     row("stash drop", "git colony checkpoints delete ID", "undo restores it"),
     row("stash show", "git colony checkpoints show @{0}", "shows the newest checkpoint"),
     row("save", KEEP, "keeps the whole working tree"),
@@ -70,7 +70,7 @@ const MEANINGS: &[Meaning] = &[
         "git colony checkpoints",
         "lists what can be restored; 'git colony ops' lists operations",
     ),
-    row("unstash", "git colony restore @{0}", "restores the newest checkpoint"),
+    row("unstash", "git colony undo", "after other work: 'git colony restore OP --mode files'"),
     row(
         "checkout",
         "git switch BRANCH",

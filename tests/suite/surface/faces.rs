@@ -183,8 +183,8 @@ fn usage_shows_no_option_as_required_that_is_not() {
 fn a_word_that_hands_know_from_elsewhere_is_told_by_its_meaning() {
     let sandbox = Sandbox::new();
     for (typed, offered) in [
-        (&["stash"][..], "git colony checkpoint --off-branch -m LABEL   # "),
-        (&["stash", "pop"], "git colony restore @{0}   # "),
+        (&["stash"][..], "git colony restore HEAD   # "),
+        (&["stash", "pop"], "git colony undo   # "),
         (&["--json", "worktree", "add", "../x"], "git colony agents new NAME   # "),
         (&["push"], "git colony sync -n   # "),
         (&["tag", "-d", "x"], "git colony checkpoints delete ID   # "),
