@@ -53,7 +53,7 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
     };
     let mut state = match agent_places::find(session, agent) {
         Ok(clone) if clone.member.agent.as_deref() == Some(agent) => {
-            standing(session, &clone).map_err(|error| way_on(agent, error))?
+            standing(session, &clone).map_err(|error| hinted(agent, error))?
         }
         Err(error) if error.code() != Code::CloneNotFound => return Err(error),
         _ => last_snapshot(session, agent)?.ok_or_else(|| unknown(agent))?,
@@ -79,7 +79,7 @@ fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
 }
 
 /// Adds how to see the published work of an agent with a damaged clone.
-fn way_on(agent: &str, error: Error) -> Error {
+fn hinted(agent: &str, error: Error) -> Error {
     match error.code() {
         Code::RepositoryBroken | Code::ObjectMissing | Code::Io | Code::Unsupported => {
             let agent = shell_word(agent);

@@ -332,7 +332,7 @@ pub(super) fn refuse_damaged(session: &Session, agent: &str) -> Result<()> {
             Err(Error::new(Code::AgentExists, message)
                 .unchanged()
                 .detail("path", clone.path.display().to_string())
-                .hint(clone.way_on()))
+                .hint(clone.repair_command()))
         }
     }
 }

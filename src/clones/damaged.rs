@@ -97,7 +97,7 @@ impl DamagedClone {
     }
 
     /// Returns the command that repairs it.
-    pub fn way_on(&self) -> String {
+    pub fn repair_command(&self) -> String {
         let shown = self.path.to_string_lossy();
         let name = text::typed_word(self.agent.as_deref().unwrap_or(&shown));
         if let Some(fix) = &self.fix {
@@ -208,7 +208,7 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
         .detail("path", clone.path.display().to_string());
     Some(match code {
         Code::NewerFormat => error,
-        _ => error.hint(clone.way_on()),
+        _ => error.hint(clone.repair_command()),
     })
 }
 

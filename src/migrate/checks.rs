@@ -144,11 +144,11 @@ fn unpublished(
     }
     let message = format!("the clone of '{name}' has {}", has.join(" and "));
     let error = Error::new(Code::LeftBehind, message).detail("clone", name);
-    Some(error.detail("path", path.display().to_string()).hint(way_on(name, path, edits)))
+    Some(error.detail("path", path.display().to_string()).hint(merge_command(name, path, edits)))
 }
 
 /// Returns the command that merges the work of a clone: edits are committed there first.
-fn way_on(name: &str, path: &Path, edits: usize) -> String {
+fn merge_command(name: &str, path: &Path, edits: usize) -> String {
     if edits > 0 {
         let path = shell_word(&path.display().to_string());
         return format!("git -C {path} colony checkpoint   # then merge; or --leave-agents");

@@ -32,7 +32,7 @@ pub struct UnderWay {
     pub detail: String,
     /// The command that completes it.
     #[serde(skip)]
-    pub way_on: &'static str,
+    pub next_command: &'static str,
 }
 
 /// The command that starts a migration again.
@@ -42,13 +42,13 @@ const AGAIN: &str = "git colony lfs migrate";
 pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
     if migration::is_at_work(repo) {
         let detail = "a migration to git-lfs is running".to_owned();
-        return Ok(Some(UnderWay { stage: Stage::AtWork, detail, way_on: AGAIN }));
+        return Ok(Some(UnderWay { stage: Stage::AtWork, detail, next_command: AGAIN }));
     }
     if start_note::was_cut_off(repo)? {
         let detail = format!(
             "a migration to git-lfs was interrupted before it moved anything: {AGAIN} runs it again"
         );
-        return Ok(Some(UnderWay { stage: Stage::CutOff, detail, way_on: AGAIN }));
+        return Ok(Some(UnderWay { stage: Stage::CutOff, detail, next_command: AGAIN }));
     }
     let old = replaced::old_branches(repo, REMOTE)?;
     if old.is_empty() {
@@ -60,5 +60,5 @@ pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
         publishes the new one",
         names.join(", ")
     );
-    Ok(Some(UnderWay { stage: Stage::NotPublished, detail, way_on: PUBLISH }))
+    Ok(Some(UnderWay { stage: Stage::NotPublished, detail, next_command: PUBLISH }))
 }

@@ -36,7 +36,7 @@ use super::fork::locked_paths;
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use conflicts::Conflict;
-use next_step::{Stuck, WayOn};
+use next_step::{NextStep, Stuck};
 use settle::Choice;
 use sides::Sides;
 use switch::{Step, Switch, carry_out, refuse_staged};
@@ -101,7 +101,7 @@ pub struct MergeReport {
     pub conflicts: Vec<Conflict>,
     /// What to do about them.
     #[serde(flatten)]
-    pub way_on: WayOn,
+    pub next_step: NextStep,
     /// The conflicts that were settled.
     pub settled: Vec<RepoPath>,
     /// Decisions of the merged commits.
@@ -244,7 +244,7 @@ impl MergeReport {
             elsewhere: Some(self.into.as_str()).filter(|_| !self.is_here),
             resolving: self.resolving,
         };
-        self.way_on = stuck.way_on();
+        self.next_step = stuck.next_step();
         self
     }
 }

@@ -11,7 +11,7 @@ use super::settle::{Choice, Settle};
 
 /// A code and the next command; neither if there is no conflict.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct WayOn {
+pub struct NextStep {
     /// `conflicted`, if conflicts remain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
@@ -35,7 +35,7 @@ pub(in crate::design) struct Stuck<'a> {
 }
 
 impl Stuck<'_> {
-    pub(in crate::design) fn way_on(&self) -> WayOn {
+    pub(in crate::design) fn next_step(&self) -> NextStep {
         let command = self.command;
         let hint = if self.resolving {
             format!("git colony {command} --continue   # once each path is resolved and added")
@@ -51,7 +51,7 @@ impl Stuck<'_> {
                 Some(branch) => format!("git switch {branch} && {again}"),
             }
         };
-        WayOn { code: Some(Code::Conflicted.as_str()), hint: Some(hint) }
+        NextStep { code: Some(Code::Conflicted.as_str()), hint: Some(hint) }
     }
 }
 

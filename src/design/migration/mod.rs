@@ -115,11 +115,11 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
         format!("history would change under the worktree '{root}'{more}"),
     )
     .detail("worktrees", &names)
-    .hint(way_on(repo, first)))
+    .hint(removal_command(repo, first)))
 }
 
 /// Returns the command that removes another worktree; only a linked one can be removed.
-fn way_on(repo: &Repo, other: &OtherWorktree) -> String {
+fn removal_command(repo: &Repo, other: &OtherWorktree) -> String {
     let word = |path: &std::path::Path| text::shell_word(&path.display().to_string());
     let root = word(&other.root);
     match other.sort {

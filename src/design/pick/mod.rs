@@ -22,7 +22,7 @@ use super::allowed_paths::path_gate::OthersRules;
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;
 use super::merge::conflicts::Conflict;
-use super::merge::next_step::{self, Stuck, WayOn};
+use super::merge::next_step::{self, NextStep, Stuck};
 use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
 use super::merge::target_branch::{Goal, retried};
 use super::worktree::run_post_checkout;
@@ -68,7 +68,7 @@ pub struct PickReport {
     pub conflicts: Vec<Conflict>,
     /// What to do about them.
     #[serde(flatten)]
-    pub way_on: WayOn,
+    pub next_step: NextStep,
     /// The commit that could not be picked.
     pub stopped_at: Option<Oid>,
     /// The target branch.
@@ -251,7 +251,7 @@ impl PickReport {
             elsewhere: Some(self.into.as_str()).filter(|_| !self.is_here),
             resolving,
         };
-        self.way_on = stuck.way_on();
+        self.next_step = stuck.next_step();
         self
     }
 

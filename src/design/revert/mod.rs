@@ -26,7 +26,7 @@ use super::allowed_paths::path_gate;
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;
 use super::merge::conflicts::{self, Conflict};
-use super::merge::next_step::WayOn;
+use super::merge::next_step::NextStep;
 use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files};
 use super::merge::target_branch::{Goal, retried};
 use super::worktree::{run_post_checkout, write_commit};
@@ -88,7 +88,7 @@ pub struct RevertReport {
     pub conflicts: Vec<Conflict>,
     /// What to do about them.
     #[serde(flatten)]
-    pub way_on: WayOn,
+    pub next_step: NextStep,
     /// Ignored files that were moved aside; the operation keeps them.
     pub ignored_kept: Vec<RepoPath>,
     /// Files that another process wrote while files were replaced; undo restores them.
@@ -207,7 +207,7 @@ impl Computed {
             Back::Conflicts(found) => {
                 report.outcome = RevertOutcome::Conflicted;
                 report.conflicts = conflicts::list(repo, &found.stages, &found.notes);
-                report.way_on = WayOn {
+                report.next_step = NextStep {
                     code: Some(Code::Conflicted.as_str()),
                     hint: Some(message::by_git(repo, &wanted)?),
                 };

@@ -64,7 +64,7 @@ pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
 
 /// Returns the problem of each clone of an agent that is damaged.
 pub(super) fn clones(session: &Session) -> Result<Vec<Check>> {
-    let ill = |clone: &DamagedClone| Check::ill("clones", clone.to_text(), clone.way_on());
+    let ill = |clone: &DamagedClone| Check::ill("clones", clone.to_text(), clone.repair_command());
     Ok(agent_places::damaged_here(session)?.iter().map(ill).collect())
 }
 

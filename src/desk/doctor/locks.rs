@@ -121,7 +121,7 @@ pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
     let found = migrate::under_way(&session.repo)?;
     Ok(found.map(|found| match found.stage {
         Stage::CutOff | Stage::NotPublished => {
-            Check::ill("migration", found.detail, found.way_on.to_owned())
+            Check::ill("migration", found.detail, found.next_command.to_owned())
         }
         Stage::AtWork => Check::well("migration", found.detail),
     }))

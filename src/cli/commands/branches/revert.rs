@@ -109,7 +109,7 @@ impl Answer for RevertReport {
             "ignored and in the way",
             &self.kept_late,
         ));
-        if let Some(hint) = &self.way_on.hint {
+        if let Some(hint) = &self.next_step.hint {
             lines.push(format!("open them: {hint}"));
         }
         if let Some(op) = self.op {

@@ -326,7 +326,7 @@ pub(in crate::cli) fn damaged<'a>(
 ) -> Vec<String> {
     let lines = |clone: &DamagedClone| {
         let newer = clone.code == Code::NewerFormat.as_str();
-        let repair = (!newer).then(|| format!("repair: {}", clone.way_on()));
+        let repair = (!newer).then(|| format!("repair: {}", clone.repair_command()));
         [Some(format!("warning: {}", clone.to_text())), repair].into_iter().flatten()
     };
     clones.into_iter().flat_map(lines).collect()

@@ -116,7 +116,7 @@ fn left_lock(row: &Row) -> Option<String> {
 
 /// Says how the clone of an agent is repaired in which git cannot work.
 fn lost(clone: &DamagedClone) -> String {
-    format!("repair: {}", clone.way_on())
+    format!("repair: {}", clone.repair_command())
 }
 
 /// Says how the work of an agent is restored that the agent has lost by merging the revert of it.
