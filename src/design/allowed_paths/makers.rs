@@ -30,14 +30,15 @@ pub(in crate::design) struct Makers<'a> {
 }
 
 impl<'a> Makers<'a> {
-    /// Looks at all branches; `None` if the branch at `goal` limits no agent.
-    pub(in crate::design) fn find(repo: &'a Repo, goal: Oid) -> Result<Option<Makers<'a>>> {
-        if !agent_rule::are_in(repo, repo.tree_of(Some(goal))?)? {
+    /// Looks at all branches; `None` if the branch at `target_tip` limits no agent.
+    pub(in crate::design) fn find(repo: &'a Repo, target_tip: Oid) -> Result<Option<Makers<'a>>> {
+        if !agent_rule::are_in(repo, repo.tree_of(Some(target_tip))?)? {
             return Ok(None);
         }
         let published = published_forks::work_of_agents(repo)?;
         let desks = published_forks::branches_of_desks(repo)?;
-        let mut makers = Makers { repo, merged: vec![goal], of_persons: Vec::new(), published };
+        let mut makers =
+            Makers { repo, merged: vec![target_tip], of_persons: Vec::new(), published };
         let default = default_branch::find(repo)?.map(|(name, _)| name.short());
         let mut forks = Vec::new();
         for found in repo.refs_below("refs/heads/")? {

@@ -42,7 +42,7 @@ pub(super) fn coming_in(
             let theirs = repo.tree_of(Some(sides.source.commit))?;
             (repo.tree_of(Some(*base))?, theirs)
         }
-        _ => (repo.tree_of(Some(sides.goal.tip))?, computed.tree),
+        _ => (repo.tree_of(Some(sides.target.tip))?, computed.tree),
     };
     repo.diff_trees(from, to)
 }
@@ -54,7 +54,7 @@ pub(super) fn require_changes(
     sides: &Sides,
     changes: &[TreeChange],
 ) -> Result<()> {
-    let before = session.repo.tree_of(Some(sides.goal.tip))?;
+    let before = session.repo.tree_of(Some(sides.target.tip))?;
     for (agent, paths) in binding(session, request, sides)? {
         let is_own = |change: &&TreeChange| match &paths {
             Changed::All => true,
@@ -84,16 +84,16 @@ fn binding(
         let owner = others(BTreeSet::from([owner])).into_iter();
         return Ok(owner.map(|owner| (owner, Changed::All)).collect());
     }
-    let goal = Named {
-        commit: sides.goal.tip,
-        branch: Some(sides.goal.branch.clone()),
+    let target = Named {
+        commit: sides.target.tip,
+        branch: Some(sides.target.branch.clone()),
         name: String::new(),
         published: None,
         elsewhere: None,
     };
-    let owner = path_gate::owner_of(session, &goal);
+    let owner = path_gate::owner_of(session, &target);
     let mut bound = BTreeMap::new();
-    if let Some(makers) = Makers::find(&session.repo, sides.goal.tip)? {
+    if let Some(makers) = Makers::find(&session.repo, sides.target.tip)? {
         let mut changed = makers.changed_paths(sides.source.commit)?;
         for agent in others(changed.keys().cloned().collect()) {
             let paths = changed.remove(&agent).unwrap_or_default();

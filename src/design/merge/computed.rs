@@ -46,7 +46,7 @@ impl Computed {
     /// Finds the outcome of the merge and its commits, without the files.
     pub(super) fn begin(session: &Session, request: &Request, sides: &Sides) -> Result<Computed> {
         let repo = &session.repo;
-        let (ours, theirs) = (sides.goal.tip, sides.source.commit);
+        let (ours, theirs) = (sides.target.tip, sides.source.commit);
         let mut bases = repo.merge_bases(ours, theirs)?;
         let (our_line, their_line) = sides.lines(session);
         let shared = SharedWork::of(&mut Claims::default(), repo, &our_line, &their_line)?;
@@ -134,7 +134,7 @@ impl Computed {
                 self.report.conflicts = settled.open;
             }
         }
-        let before = session.repo.tree_of(Some(sides.goal.tip))?;
+        let before = session.repo.tree_of(Some(sides.target.tip))?;
         self.report.files_changed = session.repo.diff_trees(before, self.tree)?.len();
         if request.squash && self.report.outcome == MergeOutcome::Merged && self.tree == before {
             // It was squashed already, or changes nothing: an empty commit would be useless.
@@ -158,8 +158,8 @@ fn report_of(sides: &Sides, outcome: MergeOutcome, bases: Vec<Oid>) -> MergeRepo
         source: sides.source.name.clone(),
         into: sides.target_name(),
         bases,
-        is_here: sides.goal.is_here,
-        checked_out: sides.goal.checked_out.clone(),
+        is_here: sides.target.is_here,
+        checked_out: sides.target.checked_out.clone(),
         ..MergeReport::default()
     }
 }
@@ -215,7 +215,7 @@ fn merge_trees(
     certain: Option<Certain>,
 ) -> Result<Settled> {
     let repo = &session.repo;
-    let (ours, theirs) = (sides.goal.tip, sides.source.commit);
+    let (ours, theirs) = (sides.target.tip, sides.source.commit);
     let our_tree = repo.tree_of(Some(ours))?;
     let undecided =
         |conflicts, stages| Settled { tree: our_tree, open: conflicts, stages, paths: Vec::new() };
@@ -246,11 +246,11 @@ fn merge_trees(
 
 fn merge_by_git(session: &Session, sides: &Sides, given: Option<Oid>) -> Result<Merged> {
     if let Some(base) = given {
-        let commits = (sides.goal.tip, sides.source.commit);
+        let commits = (sides.target.tip, sides.source.commit);
         return session.repo.merge_from(&session.world, base, commits);
     }
     let side = |commit, name: &str| MergeSide { commit, name: name.to_owned() };
-    let ours = side(sides.goal.tip, &sides.target_name());
+    let ours = side(sides.target.tip, &sides.target_name());
     let theirs = side(sides.source.commit, &sides.source.name);
     session.repo.merge_commits(&session.world, &ours, &theirs)
 }
@@ -312,7 +312,7 @@ pub(super) fn write_merge(
     message: &str,
 ) -> Result<Oid> {
     let by = session.signatures()?;
-    let mut parents = vec![sides.goal.tip];
+    let mut parents = vec![sides.target.tip];
     if !request.squash {
         parents.push(sides.source.commit);
     }

@@ -154,7 +154,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     }
     allowed::require(session, request, &sides, &computed)?;
     computed.look_at_locks(session, &sides)?;
-    let mut operation = sides.goal.begin(session, Kind::Merge)?;
+    let mut operation = sides.target.begin(session, Kind::Merge)?;
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
     let mut report = computed.report;
@@ -165,7 +165,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
             None => write_merge(session, request, &sides, computed.tree, &computed.message)?,
         };
         report.commit = Some(commit);
-        step.refs.push(sides.goal.change(commit));
+        step.refs.push(sides.target.change(commit));
     } else {
         let theirs = sides.source.commit;
         operation.state_files =
@@ -176,8 +176,8 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     let done = carry_out(session, operation, work.before, switch, step)?;
     report.op = done.op;
     report.kept_late = done.late;
-    if sides.goal.is_here {
-        let (old, new) = (Some(sides.goal.tip), report.commit.or(Some(sides.goal.tip)));
+    if sides.target.is_here {
+        let (old, new) = (Some(sides.target.tip), report.commit.or(Some(sides.target.tip)));
         run_post_checkout(session, &done.record, old, new);
     }
     Ok(report)
@@ -189,7 +189,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     let begin = || Computed::begin(session, request, &sides);
     // Where only a ref would move, the index does not matter.
     let mut computed =
-        if sides.goal.is_here { session.repo.with_index_ahead(begin)? } else { begin()? };
+        if sides.target.is_here { session.repo.with_index_ahead(begin)? } else { begin()? };
     computed.report.dry_run = true;
     let changes = computed.certain_changes(session, request)?;
     if let Some(changes) = changes.filter(|changes| is_free(session, &sides, changes)) {
@@ -207,7 +207,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     }
     allowed::require(session, request, &sides, &computed)?;
     computed.look_at_locks(session, &sides)?;
-    if !sides.goal.is_here {
+    if !sides.target.is_here {
         // Only a ref would move, so the files here do not matter.
         session.signatures()?;
         return Ok(computed.report);
@@ -221,8 +221,8 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
 /// working tree is scanned, and the scan reports any problem.
 fn is_free(session: &Session, sides: &Sides, changes: &[TreeChange]) -> bool {
     let is_clean = |tree| session.repo.are_surely_clean(tree, changes);
-    let tree = session.repo.tree_of(Some(sides.goal.tip));
-    !sides.goal.is_here || tree.and_then(is_clean).unwrap_or(false)
+    let tree = session.repo.tree_of(Some(sides.target.tip));
+    !sides.target.is_here || tree.and_then(is_clean).unwrap_or(false)
 }
 
 impl MergeReport {
@@ -278,7 +278,7 @@ impl Work {
         unignored: &[RepoPath],
     ) -> Result<Work> {
         session.signatures()?;
-        if !sides.goal.is_here {
+        if !sides.target.is_here {
             // Only a ref moves, so no file is examined.
             return Ok(Work {
                 before: session.repo.look_at_index()?,

@@ -4,7 +4,7 @@ use crate::design::default_branch;
 use crate::design::fork::names::{self, Named};
 use crate::design::fork::shared_work::Lineage;
 use crate::design::fork::{fork_record, published_forks};
-use crate::design::merge::target_branch::Goal;
+use crate::design::merge::target_branch::TargetBranch;
 use crate::design::migration::rewritten;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::typed_word;
@@ -16,7 +16,7 @@ use super::{Request, StandIn};
 /// The source and the target branch.
 pub(super) struct Sides {
     pub(super) source: Named,
-    pub(super) goal: Goal,
+    pub(super) target: TargetBranch,
 }
 
 impl Sides {
@@ -34,25 +34,25 @@ impl Sides {
             Some(branch) if request.into.is_none() => Some(usual(repo, &source, branch)?),
             _ => None,
         };
-        let goal = Goal::find(session, request.into.as_deref(), base)?;
-        if source.branch.as_ref() == Some(&goal.branch) {
+        let target = TargetBranch::find(session, request.into.as_deref(), base)?;
+        if source.branch.as_ref() == Some(&target.branch) {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("'{}' cannot be merged into itself", goal.branch.short()),
+                format!("'{}' cannot be merged into itself", target.branch.short()),
             )
             .unchanged()
             .hint("git colony merge SOURCE --into BRANCH"));
         }
-        goal.refuse_unusable(session, "merge", request.resolve)?;
+        target.refuse_unusable(session, "merge", request.resolve)?;
         let source = match rewritten(session, source.commit)? {
             Some(commit) => Named { commit, ..source },
             None => source,
         };
-        Ok(Sides { source, goal })
+        Ok(Sides { source, target })
     }
 
     pub(super) fn target_name(&self) -> String {
-        self.goal.branch.short()
+        self.target.branch.short()
     }
 
     /// Returns both sides as branches: ours and theirs.
@@ -60,7 +60,7 @@ impl Sides {
         let since = |label: &str| fork_record::of_branch(&session.repo, label).map(|it| it.base);
         let target = self.target_name();
         let ours =
-            Lineage::named(self.goal.tip, target.strip_prefix("fork/").and_then(since), &target);
+            Lineage::named(self.target.tip, target.strip_prefix("fork/").and_then(since), &target);
         let published = self.source.published.as_ref();
         let record = published.and_then(|it| it.record.as_ref()).map(|record| record.base);
         let began = record.or_else(|| self.source.fork_label().as_deref().and_then(since));

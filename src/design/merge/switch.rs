@@ -156,10 +156,10 @@ impl Edits {
         paths: impl Iterator<Item = &'a RepoPath>,
         changes: &[TreeChange],
     ) -> BTreeSet<RepoPath> {
-        let goal: BTreeMap<_, _> = changes.iter().map(|c| (&c.path, c.new)).collect();
+        let new_entries: BTreeMap<_, _> = changes.iter().map(|c| (&c.path, c.new)).collect();
         let differs = |edits: &BTreeMap<RepoPath, Option<TreeEntry>>, path: &RepoPath| {
             let edited = edits.get(path);
-            edited.is_some_and(|edited| goal.get(path) != Some(edited))
+            edited.is_some_and(|edited| new_entries.get(path) != Some(edited))
         };
         let stops =
             |path: &&RepoPath| differs(&self.in_files, path) || differs(&self.in_index, path);

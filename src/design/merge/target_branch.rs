@@ -66,7 +66,7 @@ fn keeps_moving(tries: usize, cause: Error) -> Error {
 
 /// The target branch.
 #[derive(Clone)]
-pub(in crate::design) struct Goal {
+pub(in crate::design) struct TargetBranch {
     /// The branch, or HEAD if detached.
     pub(in crate::design) branch: RefName,
     pub(in crate::design) tip: Oid,
@@ -76,13 +76,13 @@ pub(in crate::design) struct Goal {
     pub(in crate::design) checked_out: String,
 }
 
-impl Goal {
+impl TargetBranch {
     /// Finds the target: the named branch, else the usual one, else the current one.
     pub(in crate::design) fn find(
         session: &Session,
         named: Option<&str>,
         usual: Option<(RefName, Oid)>,
-    ) -> Result<Goal> {
+    ) -> Result<TargetBranch> {
         let head = session.repo.head()?;
         let here = head.moving_ref();
         let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
@@ -98,7 +98,7 @@ impl Goal {
             (None, Some(usual)) if named.is_none() => usual,
             (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),
         };
-        Ok(Goal { is_here: branch == here, checked_out: head.label(), branch, tip })
+        Ok(TargetBranch { is_here: branch == here, checked_out: head.label(), branch, tip })
     }
 
     /// Refuses a branch that cannot be changed now, or by an agent; conflicts can only be opened in a worktree.

@@ -17,12 +17,12 @@ use super::computed::{Computed, write_merge};
 use super::conflicts::Conflict;
 use super::sides::Sides;
 use super::switch::{Step, Switch, carry_out};
-use super::target_branch::Goal;
+use super::target_branch::TargetBranch;
 use super::{MergeOutcome, Request, allowed};
 
 /// A branch, and how work is merged into it.
 pub struct Train {
-    goal: Goal,
+    target: TargetBranch,
     squash: bool,
 }
 
@@ -76,36 +76,37 @@ impl Member {
 impl Train {
     /// Finds the branch: the named one, else the current one. Refuses one that cannot be moved now, or by this agent.
     pub fn find(session: &Session, into: Option<&str>, squash: bool) -> Result<Train> {
-        let goal = Goal::find(session, into, None)?;
-        goal.refuse_unusable(session, "land", false)?;
+        let target = TargetBranch::find(session, into, None)?;
+        target.refuse_unusable(session, "land", false)?;
         if session.repo.config("merge.ff").as_deref() == Some("only") && !squash {
             let message = "each agent gets a merge commit, and merge.ff is 'only'";
             return Err(Error::new(Code::Diverged, message)
                 .unchanged()
                 .hint("git colony land --squash   # one ordinary commit for each"));
         }
-        Ok(Train { goal, squash })
+        Ok(Train { target, squash })
     }
 
     /// Finds the branch for a train that is only tested.
     pub fn look(session: &Session, into: Option<&str>) -> Result<Train> {
-        Ok(Train { goal: Goal::find(session, into, None)?, squash: false })
+        Ok(Train { target: TargetBranch::find(session, into, None)?, squash: false })
     }
 
     /// Returns the branch.
     pub fn branch(&self) -> &RefName {
-        &self.goal.branch
+        &self.target.branch
     }
 
     /// Returns the tip of the branch, as it was when it was read.
     pub fn tip(&self) -> Oid {
-        self.goal.tip
+        self.target.tip
     }
 
     /// Merges a member onto a tip: a commit of its own, also where the branch could be fast-forwarded.
     pub fn couple(&self, session: &Session, tip: Oid, member: &Member) -> Result<Coupling> {
-        let sides = Sides { source: member.0.clone(), goal: Goal { tip, ..self.goal.clone() } };
-        if sides.source.branch.as_ref() == Some(&self.goal.branch) {
+        let sides =
+            Sides { source: member.0.clone(), target: TargetBranch { tip, ..self.target.clone() } };
+        if sides.source.branch.as_ref() == Some(&self.target.branch) {
             return Ok(Coupling::UpToDate);
         }
         // A message makes a merge commit.
@@ -132,7 +133,7 @@ impl Train {
     /// Refuses, before anything takes time, what [`Train::arrive`] would refuse: edits here in paths that the commit changes.
     pub fn refuse_edits(&self, session: &Session, commit: Oid) -> Result<()> {
         session.signatures()?;
-        if !self.goal.is_here {
+        if !self.target.is_here {
             return Ok(());
         }
         let unignored = unignored::current(session)?;
@@ -142,9 +143,9 @@ impl Train {
 
     /// Moves the branch to a commit, and index and files with it, in one operation.
     pub fn arrive(&self, session: &Session, commit: Oid, summary: String) -> Result<Arrival> {
-        let operation = self.goal.begin(session, Kind::Land)?;
-        let step = Step { summary, refs: vec![self.goal.change(commit)] };
-        if !self.goal.is_here {
+        let operation = self.target.begin(session, Kind::Land)?;
+        let step = Step { summary, refs: vec![self.target.change(commit)] };
+        if !self.target.is_here {
             let before = session.repo.look_at_index()?;
             let done = carry_out(session, operation, before, None, step)?;
             return Ok(Arrival { op: done.op, kept_late: done.late, ..Arrival::default() });
@@ -154,7 +155,7 @@ impl Train {
         let switch = switch_to(session, &kept, commit)?;
         let ignored_kept = switch.ignored_kept.clone();
         let done = carry_out(session, operation, kept.index_look(), Some((switch, &kept)), step)?;
-        run_post_checkout(session, &done.record, Some(self.goal.tip), Some(commit));
+        run_post_checkout(session, &done.record, Some(self.target.tip), Some(commit));
         Ok(Arrival { op: done.op, ignored_kept, kept_late: done.late })
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::design::allowed_paths::makers::Makers;
 use crate::design::allowed_paths::path_gate;
 use crate::design::fork::names;
-use crate::design::merge::target_branch::Goal;
+use crate::design::merge::target_branch::TargetBranch;
 use crate::git::Oid;
 use crate::model::Result;
 use crate::store::Session;
@@ -18,24 +18,24 @@ use super::computed::Computed;
 pub(super) fn require(
     session: &Session,
     request: &Request,
-    goal: &Goal,
+    target: &TargetBranch,
     computed: &Computed,
 ) -> Result<()> {
-    let allowed = require_each(session, request, goal, computed);
+    let allowed = require_each(session, request, target, computed);
     allowed.map_err(|error| request.others_rules.explain(session, error))
 }
 
 fn require_each(
     session: &Session,
     request: &Request,
-    goal: &Goal,
+    target: &TargetBranch,
     computed: &Computed,
 ) -> Result<()> {
     let repo = &session.repo;
-    let before = repo.tree_of(Some(goal.tip))?;
+    let before = repo.tree_of(Some(target.tip))?;
     path_gate::require_step(session, before, computed.tree)?;
     let named = owners(session, request);
-    let makers = Makers::find(repo, goal.tip)?;
+    let makers = Makers::find(repo, target.tip)?;
     let step = |commit: Oid, from: Oid, to: Oid| {
         let made_by = makers.as_ref().map(|makers| makers.of(commit)).transpose()?;
         let all = named.iter().cloned().chain(made_by.unwrap_or_default()).collect();

@@ -24,7 +24,7 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::merge::conflicts::Conflict;
 use super::merge::next_step::{self, NextStep, Stuck};
 use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files, refuse_staged};
-use super::merge::target_branch::{Goal, retried};
+use super::merge::target_branch::{TargetBranch, retried};
 use super::worktree::run_post_checkout;
 use computed::{Agreed, Computed};
 pub use continue_pick::continue_pick;
@@ -106,17 +106,17 @@ pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
-    let goal = goal_of(session, request)?;
-    let wanted = wanted_by(session, request, &goal)?;
-    let agreed = session.repo.with_index_ahead(|| agreed_on(session, &goal, &wanted))?;
+    let target = target_of(session, request)?;
+    let wanted = wanted_by(session, request, &target)?;
+    let agreed = session.repo.with_index_ahead(|| agreed_on(session, &target, &wanted))?;
     if is_nothing_to_do(request, &agreed.computed) {
-        return report_of(session, &goal, &agreed.computed);
+        return report_of(session, &target, &agreed.computed);
     }
     let (computed, written) = agreed.keep(session)?;
-    allowed::require(session, request, &goal, &computed)?;
-    let mut report = report_of(session, &goal, &computed)?;
-    let mut operation = goal.begin(session, Kind::CherryPick)?;
-    let kept = goal.is_here.then(|| look(session, &operation)).transpose()?;
+    allowed::require(session, request, &target, &computed)?;
+    let mut report = report_of(session, &target, &computed)?;
+    let mut operation = target.begin(session, Kind::CherryPick)?;
+    let kept = target.is_here.then(|| look(session, &operation)).transpose()?;
     let switch = kept.as_ref().map(|kept| plan_switch(session, kept, &computed)).transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
@@ -126,21 +126,21 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         Some(kept) => kept.index_look(),
         None => session.repo.look_at_index()?,
     };
-    let mut step = Step { summary: summary(&wanted, &goal), refs: Vec::new() };
+    let mut step = Step { summary: summary(&wanted, &target), refs: Vec::new() };
     if let Some(stuck) = &computed.stuck {
-        operation.state_files = continue_pick::open(session, goal.tip, &written, stuck)?;
+        operation.state_files = continue_pick::open(session, target.tip, &written, stuck)?;
         step.summary = format!("open the pick of {}", stuck.at.commit.short());
         report.resolving = true;
     } else {
-        let tip = written.last().map_or(goal.tip, |(_, new)| *new);
+        let tip = written.last().map_or(target.tip, |(_, new)| *new);
         report.name(&written, tip);
-        step.refs.push(goal.change(tip));
+        step.refs.push(target.change(tip));
     }
     let done = carry_out(session, operation, before, switch.zip(kept.as_ref()), step)?;
     report.op = done.op;
     report.kept_late = done.late;
-    if goal.is_here {
-        let (old, new) = (Some(goal.tip), report.commit.or(Some(goal.tip)));
+    if target.is_here {
+        let (old, new) = (Some(target.tip), report.commit.or(Some(target.tip)));
         run_post_checkout(session, &done.record, old, new);
     }
     Ok(report)
@@ -155,20 +155,20 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
 
 /// Looks only as far as the answer needs: where only clean files are met, they are not scanned.
 fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
-    let goal = goal_of(session, request)?;
-    let wanted = wanted_by(session, request, &goal)?;
-    let agreed = agreed_on(session, &goal, &wanted)?;
+    let target = target_of(session, request)?;
+    let wanted = wanted_by(session, request, &target)?;
+    let agreed = agreed_on(session, &target, &wanted)?;
     let (computed, _) = agreed.keep(session)?;
-    let mut report = report_of(session, &goal, &computed)?;
+    let mut report = report_of(session, &target, &computed)?;
     report.dry_run = true;
     let is_done = computed.stuck.is_none();
     if is_done || request.resolve {
-        allowed::require(session, request, &goal, &computed)?;
+        allowed::require(session, request, &target, &computed)?;
     }
-    if !goal.is_here || !(is_done || request.resolve) {
+    if !target.is_here || !(is_done || request.resolve) {
         return Ok(report);
     }
-    let head_tree = session.repo.tree_of(Some(goal.tip))?;
+    let head_tree = session.repo.tree_of(Some(target.tip))?;
     if !(is_done && meets_only_clean_files(session, head_tree, computed.tree)?) {
         let unignored = super::checkpoint::unignored::current(session)?;
         let allowances = Allowances::default();
@@ -178,20 +178,24 @@ fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     Ok(report)
 }
 
-fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<WantedCommit>> {
-    let finder = Finder { session, tip: goal.tip, with_dependencies: request.with_dependencies };
+fn wanted_by(
+    session: &Session,
+    request: &Request,
+    target: &TargetBranch,
+) -> Result<Vec<WantedCommit>> {
+    let finder = Finder { session, tip: target.tip, with_dependencies: request.with_dependencies };
     finder.resolve(&request.what)
 }
 
-fn agreed_on(session: &Session, goal: &Goal, wanted: &[WantedCommit]) -> Result<Agreed> {
-    let tree = session.repo.tree_of(Some(goal.tip))?;
-    Agreed::of(session, goal.tip, tree, &[], wanted)
+fn agreed_on(session: &Session, target: &TargetBranch, wanted: &[WantedCommit]) -> Result<Agreed> {
+    let tree = session.repo.tree_of(Some(target.tip))?;
+    Agreed::of(session, target.tip, tree, &[], wanted)
 }
 
-fn goal_of(session: &Session, request: &Request) -> Result<Goal> {
-    let goal = Goal::find(session, request.into.as_deref(), None)?;
-    goal.refuse_unusable(session, "cherry-pick", request.resolve)?;
-    Ok(goal)
+fn target_of(session: &Session, request: &Request) -> Result<TargetBranch> {
+    let target = TargetBranch::find(session, request.into.as_deref(), None)?;
+    target.refuse_unusable(session, "cherry-pick", request.resolve)?;
+    Ok(target)
 }
 
 fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
@@ -199,16 +203,16 @@ fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
     Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)
 }
 
-fn summary(wanted: &[WantedCommit], goal: &Goal) -> String {
-    let into = goal.branch.short();
+fn summary(wanted: &[WantedCommit], target: &TargetBranch) -> String {
+    let into = target.branch.short();
     match wanted {
         [one] => format!("pick {} into '{into}'", one.commit.short()),
         all => format!("pick {} into '{into}'", text::count(all.len(), "commit")),
     }
 }
 
-fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<PickReport> {
-    let before = session.repo.tree_of(Some(goal.tip))?;
+fn report_of(session: &Session, target: &TargetBranch, computed: &Computed) -> Result<PickReport> {
+    let before = session.repo.tree_of(Some(target.tip))?;
     let picked = computed.applied.iter().map(|one| Picked {
         from: one.from.commit,
         to: None,
@@ -225,9 +229,9 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
         skipped: computed.empty.iter().map(|one| one.commit).collect(),
         conflicts: stuck.map(|stuck| stuck.conflicts.clone()).unwrap_or_default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
-        into: goal.branch.short(),
+        into: target.branch.short(),
         files_changed,
-        is_here: goal.is_here,
+        is_here: target.is_here,
         ..PickReport::default()
     })
 }

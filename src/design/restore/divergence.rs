@@ -22,13 +22,13 @@ pub(in crate::design) fn compare(
     let Some(tip) = head.commit().filter(|tip| Some(*tip) != target.branch) else {
         return Ok(());
     };
-    let goal: Vec<Oid> = target.branch.into_iter().collect();
-    report.leaving = repo.commits_between(tip, &goal, MAX_COUNTED)?;
+    let target_commits: Vec<Oid> = target.branch.into_iter().collect();
+    report.leaving = repo.commits_between(tip, &target_commits, MAX_COUNTED)?;
     report.ahead = report.leaving.len();
     report.leaving_commits = LeavingCommits::of(repo, report.branch.clone(), &report.leaving);
     report.branch_move = target.branch.map(|to| BranchMove { from: tip, to });
     report.behind = match target.branch {
-        Some(goal) => repo.commits_between(goal, &[tip], MAX_COUNTED)?.len(),
+        Some(target_commit) => repo.commits_between(target_commit, &[tip], MAX_COUNTED)?.len(),
         None => 0,
     };
     let moved = RefChange { name: head.moving_ref(), old: Some(tip), new: target.branch };

@@ -3,7 +3,7 @@
 use crate::design::fork::claims::{Claims, Range, RevertOf};
 use crate::design::fork::shared_work::{Lineage, is_in, is_own, is_reverted, named_by};
 use crate::design::fork::{fork_record, names, published_forks};
-use crate::design::merge::target_branch::Goal;
+use crate::design::merge::target_branch::TargetBranch;
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::typed_word;
@@ -35,8 +35,8 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn find(session: &Session, goal: &Goal, what: &str) -> Result<Wanted> {
-        let search = Search { session, goal, log: read_log(session)? };
+    pub(super) fn find(session: &Session, target: &TargetBranch, what: &str) -> Result<Wanted> {
+        let search = Search { session, target, log: read_log(session)? };
         let number = OperationId::parse(what).or_else(|| what.parse().ok().map(OperationId));
         match number {
             Some(id) if what.starts_with("op-") || search.log.find(id).is_some() => {
@@ -97,7 +97,7 @@ fn read_log(session: &Session) -> Result<Log> {
 
 struct Search<'a> {
     session: &'a Session,
-    goal: &'a Goal,
+    target: &'a TargetBranch,
     log: Log,
 }
 
@@ -113,7 +113,7 @@ impl Search<'_> {
                 Error::new(Code::OperationNotFound, format!("there is no {id} here")).unchanged()
             );
         };
-        let branch = self.goal.branch.short();
+        let branch = self.target.branch.short();
         if !matches!(record.kind, Kind::Merge | Kind::Land) {
             let message = format!("{id} is of kind '{}', not a merge", record.kind.as_str());
             return Err(refused(Code::InvalidValue, message).hint("git colony ops"));
@@ -130,7 +130,7 @@ impl Search<'_> {
             let hint = format!("git colony revert {id} --into {}", typed_word(&moved));
             return Err(refused(Code::InvalidValue, message).hint(hint));
         };
-        if !is_in(self.repo(), whole.to, self.goal.tip)? {
+        if !is_in(self.repo(), whole.to, self.target.tip)? {
             let message = format!("'{branch}' does not have the commits of {id} any more");
             return Err(refused(Code::NothingToRevert, message).hint("git log --oneline"));
         }
@@ -161,7 +161,7 @@ impl Search<'_> {
                 let record = published.and_then(|it| it.record.as_ref()).map(|it| it.base);
                 let of_branch = |label: String| fork_record::of_branch(repo, &label);
                 let own = || Some(named.fork_label().and_then(of_branch)?.base);
-                if named.branch.as_ref() == Some(&self.goal.branch) {
+                if named.branch.as_ref() == Some(&self.target.branch) {
                     let message = format!("'{what}' is that branch: it has no merge of itself");
                     return Err(refused(Code::InvalidValue, message)
                         .hint("git colony revert NAME --into BRANCH"));
@@ -202,11 +202,11 @@ impl Search<'_> {
     /// Lists the merges and squashes of a fork on the branch, oldest first.
     fn merges_of(&self, line: Option<&Lineage>, label: &str) -> Result<Vec<Range>> {
         let repo = self.repo();
-        let short = self.goal.branch.short();
+        let short = self.target.branch.short();
         let branch = short.strip_prefix("fork/").unwrap_or(&short);
         let mut claims = Claims::default();
         let mut found = Vec::new();
-        let mut at = Some(self.goal.tip);
+        let mut at = Some(self.target.tip);
         for _ in 0..MAX_COMMITS {
             let Some(commit) = at else {
                 break;
@@ -261,7 +261,7 @@ impl Search<'_> {
             };
             let is_forward = self.parts(range)? == [range] && !self.is_commit_of_merge(range)?;
             if is_forward
-                && is_in(repo, range.to, self.goal.tip)?
+                && is_in(repo, range.to, self.target.tip)?
                 && !self.not_reverted(vec![range])?.is_empty()
             {
                 return Ok(Some((range, record)));
@@ -278,7 +278,7 @@ impl Search<'_> {
 
     /// Returns how an operation has moved the branch.
     fn range_of(&self, record: &Record) -> Option<Range> {
-        let change = record.refs.iter().find(|change| change.name == self.goal.branch)?;
+        let change = record.refs.iter().find(|change| change.name == self.target.branch)?;
         let (from, to) = change.old.zip(change.new)?;
         (from != to).then_some(Range { from, to })
     }
@@ -308,7 +308,7 @@ impl Search<'_> {
             let tree = |commit| self.repo().tree_of(Some(commit));
             // A merge of the branch itself, fast-forwarded to, may have no changes.
             let has_changes = tree(range.from)? != tree(range.to)?;
-            if has_changes && !is_reverted(&mut claims, self.repo(), self.goal.tip, range.to)? {
+            if has_changes && !is_reverted(&mut claims, self.repo(), self.target.tip, range.to)? {
                 open.push(range);
             }
         }
@@ -316,15 +316,15 @@ impl Search<'_> {
     }
 
     fn is_reverted_already(&self, what: &str) -> Error {
-        let branch = self.goal.branch.short();
+        let branch = self.target.branch.short();
         let message = format!("what '{branch}' has merged of '{what}' is reverted already");
         refused(Code::NothingToRevert, message).hint("git log --oneline --first-parent")
     }
 
     fn has_no_merge(&self, what: &str, line: Option<&Lineage>) -> Result<Error> {
-        let branch = self.goal.branch.short();
+        let branch = self.target.branch.short();
         if let Some(line) = line
-            && is_in(self.repo(), line.tip, self.goal.tip)?
+            && is_in(self.repo(), line.tip, self.target.tip)?
         {
             let message =
                 format!("'{branch}' was fast-forwarded to '{what}': it has no merge of it");

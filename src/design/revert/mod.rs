@@ -28,7 +28,7 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::merge::conflicts::{self, Conflict};
 use super::merge::next_step::NextStep;
 use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files};
-use super::merge::target_branch::{Goal, retried};
+use super::merge::target_branch::{TargetBranch, retried};
 use super::worktree::{run_post_checkout, write_commit};
 use found::Wanted;
 
@@ -109,12 +109,12 @@ pub fn revert(session: &Session, request: &Request) -> Result<RevertReport> {
 
 fn attempt(session: &Session, request: &Request) -> Result<RevertReport> {
     let computed = Computed::of(session, request)?;
-    let Computed { goal, wanted, tree, mut report } = computed;
+    let Computed { target, wanted, tree, mut report } = computed;
     if report.outcome != RevertOutcome::Reverted {
         return Ok(report);
     }
-    let operation = goal.begin(session, Kind::Revert)?;
-    let kept = goal.is_here.then(|| look(session, &operation.unignored)).transpose()?;
+    let operation = target.begin(session, Kind::Revert)?;
+    let kept = target.is_here.then(|| look(session, &operation.unignored)).transpose()?;
     let switch = kept.as_ref().map(|kept| plan_switch(session, kept, tree)).transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
@@ -124,17 +124,17 @@ fn attempt(session: &Session, request: &Request) -> Result<RevertReport> {
         Some(kept) => kept.index_look(),
         None => session.repo.look_at_index()?,
     };
-    let commit = write(session, request, &wanted, goal.tip, tree)?;
+    let commit = write(session, request, &wanted, target.tip, tree)?;
     report.commit = Some(commit);
     let step = Step {
         summary: format!("revert '{}' on '{}'", wanted.source, report.branch),
-        refs: vec![goal.change(commit)],
+        refs: vec![target.change(commit)],
     };
     let done = carry_out(session, operation, before, switch.zip(kept.as_ref()), step)?;
     report.op = done.op;
     report.kept_late = done.late;
-    if goal.is_here {
-        run_post_checkout(session, &done.record, Some(goal.tip), Some(commit));
+    if target.is_here {
+        run_post_checkout(session, &done.record, Some(target.tip), Some(commit));
     }
     announce_to_agents(session, &report);
     Ok(report)
@@ -166,14 +166,14 @@ fn plan_switch(session: &Session, kept: &Kept, tree: Oid) -> Result<Switch> {
 
 /// Looks only as far as the answer needs: where only clean files are met, they are not scanned.
 fn look_ahead(session: &Session, request: &Request) -> Result<RevertReport> {
-    let Computed { goal, tree, mut report, .. } = Computed::of(session, request)?;
+    let Computed { target, tree, mut report, .. } = Computed::of(session, request)?;
     report.dry_run = true;
     if report.outcome != RevertOutcome::Reverted {
         return Ok(report);
     }
     session.signatures()?;
-    let head_tree = session.repo.tree_of(Some(goal.tip))?;
-    if goal.is_here && !meets_only_clean_files(session, head_tree, tree)? {
+    let head_tree = session.repo.tree_of(Some(target.tip))?;
+    if target.is_here && !meets_only_clean_files(session, head_tree, tree)? {
         let kept = look(session, &super::checkpoint::unignored::current(session)?)?;
         report.ignored_kept = plan_switch(session, &kept, tree)?.ignored_kept;
     }
@@ -182,7 +182,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<RevertReport> {
 
 /// The revert on trees.
 struct Computed {
-    goal: Goal,
+    target: TargetBranch,
     wanted: Wanted,
     tree: Oid,
     report: RevertReport,
@@ -191,18 +191,18 @@ struct Computed {
 impl Computed {
     fn of(session: &Session, request: &Request) -> Result<Computed> {
         let repo = &session.repo;
-        let goal = Goal::find(session, request.into.as_deref(), None)?;
-        goal.refuse_unusable(session, "revert", false)?;
-        let wanted = Wanted::find(session, &goal, &request.what)?;
-        let before = repo.tree_of(Some(goal.tip))?;
+        let target = TargetBranch::find(session, request.into.as_deref(), None)?;
+        target.refuse_unusable(session, "revert", false)?;
+        let wanted = Wanted::find(session, &target, &request.what)?;
+        let before = repo.tree_of(Some(target.tip))?;
         let mut report = RevertReport {
             source: wanted.source.clone(),
-            branch: goal.branch.short(),
+            branch: target.branch.short(),
             reverted: wanted.listed(repo)?,
             agents: wanted.agents(repo)?,
             ..RevertReport::default()
         };
-        let tree = match merge_back(session, &goal, &wanted, before)? {
+        let tree = match merge_back(session, &target, &wanted, before)? {
             Back::Clean(tree) => tree,
             Back::Conflicts(found) => {
                 report.outcome = RevertOutcome::Conflicted;
@@ -211,7 +211,7 @@ impl Computed {
                     code: Some(Code::Conflicted.as_str()),
                     hint: Some(message::by_git(repo, &wanted)?),
                 };
-                return Ok(Computed { goal, wanted, tree: before, report });
+                return Ok(Computed { target, wanted, tree: before, report });
             }
         };
         if tree != before {
@@ -219,7 +219,7 @@ impl Computed {
             report.outcome = RevertOutcome::Reverted;
             report.files_changed = repo.diff_trees(before, tree)?.len();
         }
-        Ok(Computed { goal, wanted, tree, report })
+        Ok(Computed { target, wanted, tree, report })
     }
 }
 
@@ -230,10 +230,15 @@ enum Back {
 }
 
 /// Applies the inverse of the merges to the files of the branch, as `git revert -m 1` does.
-fn merge_back(session: &Session, goal: &Goal, wanted: &Wanted, ours: Oid) -> Result<Back> {
+fn merge_back(
+    session: &Session,
+    target: &TargetBranch,
+    wanted: &Wanted,
+    ours: Oid,
+) -> Result<Back> {
     let (repo, world) = (&session.repo, &session.world);
-    let (base, sides) = (wanted.whole.to, (goal.tip, wanted.whole.from));
-    repo.fetch_promised(world, &[base, sides.1], &[goal.tip])?;
+    let (base, sides) = (wanted.whole.to, (target.tip, wanted.whole.from));
+    repo.fetch_promised(world, &[base, sides.1], &[target.tip])?;
     let mut merges = repo.certain_merges(world);
     let merged: Merged = match merges.commits(&[base], sides) {
         Some(certain) if certain.is_clean() => certain.write(repo, ours)?,

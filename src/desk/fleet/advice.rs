@@ -225,8 +225,11 @@ fn landing<'r>(desk: &DeskView<'_>, batch: &[&'r Row]) -> Option<(String, Vec<&'
 fn clean(desk: &DeskView<'_>, row: &Row) -> Option<Next> {
     let into = row.into.as_ref()?;
     let (first, name) = (desk.keeping_first(row, into), typed_word(&row.merged_as()?));
-    let goal = desk.goal_words(row, into);
-    Some(Next { command: format!("{first}git colony merge {name}{goal}"), ..Next::default() })
+    let target_option = desk.target_option(row, into);
+    Some(Next {
+        command: format!("{first}git colony merge {name}{target_option}"),
+        ..Next::default()
+    })
 }
 
 fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
@@ -253,10 +256,10 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     } else {
         format!("git switch {branch} && ")
     };
-    let (name, goal) = (typed_word(&row.merged_as()?), desk.goal_words(row, into));
+    let (name, target_option) = (typed_word(&row.merged_as()?), desk.target_option(row, into));
     let clone = row.agent.clone().zip(row.path.as_ref());
     Some(Next {
-        command: format!("{first}git colony merge {name}{goal} --resolve"),
+        command: format!("{first}git colony merge {name}{target_option} --resolve"),
         paths: into.paths.clone(),
         other_way: clone.map(|(agent, path)| OtherWay {
             agent,
@@ -295,7 +298,7 @@ impl DeskView<'_> {
 
     /// Adds the target branch if a merge would not find it: the branch that the fork was created
     /// from is gone.
-    fn goal_words(&self, row: &Row, into: &Into) -> String {
+    fn target_option(&self, row: &Row, into: &Into) -> String {
         let fork = self.forks.iter().find(|fork| row.is_on(fork));
         let began_on = fork.and_then(|fork| fork.diverged_from_branch.as_ref());
         match began_on {

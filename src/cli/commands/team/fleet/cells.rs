@@ -141,21 +141,22 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
     let Some(into) = &row.into else {
         return Span::default();
     };
-    let goal = if into.branch == here { String::new() } else { format!(" into {}", into.branch) };
+    let into_words =
+        if into.branch == here { String::new() } else { format!(" into {}", into.branch) };
     match into.outcome {
         MergeOutcome::UpToDate => Span::default(),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
             if row.reverted.is_some() {
-                return Span::new(Role::Warning, format!("reverted{goal}"));
+                return Span::new(Role::Warning, format!("reverted{into_words}"));
             }
             if let Some(tested) = row.tested.as_ref().filter(|tested| tested.holds) {
                 let at = time::parse_rfc3339(&tested.at);
                 let age = at.map(|at| time::short_age(&at, now)).unwrap_or_default();
                 let what = if tested.conflicted { "conflicted" } else { "tests failed" };
-                return Span::new(Role::Bad, format!("{what} {age}{goal}"));
+                return Span::new(Role::Bad, format!("{what} {age}{into_words}"));
             }
             let done = if row.done.is_some() { "done, " } else { "" };
-            Span::new(Role::Good, format!("{done}clean{goal}"))
+            Span::new(Role::Good, format!("{done}clean{into_words}"))
         }
         MergeOutcome::Conflicted => {
             let first = into.paths.first().map(ToString::to_string).unwrap_or_default();
@@ -166,9 +167,9 @@ fn ending(row: &Row, here: &str, now: &Moment) -> Span {
                 count => format!(" +{}", count - 1),
             };
             let reverted = if row.reverted.is_some() { "reverted, " } else { "" };
-            Span::new(Role::Bad, format!("{reverted}conflict{goal} {path}{more}"))
+            Span::new(Role::Bad, format!("{reverted}conflict{into_words} {path}{more}"))
         }
-        MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{goal}")),
-        MergeOutcome::OldHistory => Span::new(Role::Warning, format!("old history{goal}")),
+        MergeOutcome::Unrelated => Span::new(Role::Warning, format!("unrelated{into_words}")),
+        MergeOutcome::OldHistory => Span::new(Role::Warning, format!("old history{into_words}")),
     }
 }
