@@ -262,8 +262,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Action::Stop(args)) => stop::run(face, &args),
         Some(Action::Done(args)) => marks::done(face, &args),
         Some(Action::Hold(args)) => marks::hold(face, &args),
-        Some(Action::Remove(remove)) => take_away(face, &remove),
-        Some(Action::Restore(restore)) => bring_back(face, restore),
+        Some(Action::Remove(remove)) => remove_agents(face, &remove),
+        Some(Action::Restore(restore)) => restore_agent(face, restore),
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
             let session = face.session_among_others(Opening::Look, check.range.as_slice())?;
@@ -298,7 +298,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     }
 }
 
-fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
+fn restore_agent(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(restore.dry_run))?;
     let other = restore.other.filter(|other| *other != restore.name);
     let request = agent_restore::Request { name: restore.name, other, at: restore.at };
@@ -309,7 +309,7 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
+fn remove_agents(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let (world, session) = face.session_anywhere(Run::from(remove.dry_run))?;
     let options = RemovalOptions { force: remove.force, dry_run: remove.dry_run };
     let names: Vec<String> = match (&session, remove.merged) {
