@@ -78,7 +78,7 @@ impl Keeping {
 
 /// The removed clones after a look at them.
 #[derive(Clone, Debug, Default)]
-pub struct Swept {
+pub struct SweptClones {
     /// Those that were deleted, or would be.
     pub deleted: Vec<KeptFolder>,
     /// Those that are kept.
@@ -94,8 +94,8 @@ pub fn sweep(
     root: &SharedRoot,
     here: Option<(&Path, Keeping)>,
     dry_run: bool,
-) -> Swept {
-    let (now, mut swept, mut total) = (world.now(), Swept::default(), 0_u64);
+) -> SweptClones {
+    let (now, mut swept, mut total) = (world.now(), SweptClones::default(), 0_u64);
     let clones = kept_clone::list(root, None);
     // An agent may have written the size of its own: before others are deleted for it, all are measured.
     let told = |hub: &Path| {

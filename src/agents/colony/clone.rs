@@ -136,7 +136,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         }
         finished => finished?,
     };
-    let made = Made::at(&path, &member);
+    let made = PlacedClone::at(&path, &member);
     let commands = make_ready(world, desk, made, request, &mut setup)?;
     Ok(CloneReport {
         path,
@@ -177,14 +177,14 @@ fn refuse_unknown_directories(
 
 /// A clone that is in its place.
 #[derive(Clone, Copy)]
-struct Made<'a> {
+struct PlacedClone<'a> {
     path: &'a Path,
     member: &'a Membership,
 }
 
-impl<'a> Made<'a> {
+impl<'a> PlacedClone<'a> {
     fn at(path: &'a Path, member: &'a Membership) -> Self {
-        Made { path, member }
+        PlacedClone { path, member }
     }
 }
 
@@ -192,11 +192,11 @@ impl<'a> Made<'a> {
 fn make_ready(
     world: &World,
     desk: Option<&Session>,
-    made: Made<'_>,
+    made: PlacedClone<'_>,
     request: &Request,
     setup: &mut Vec<String>,
 ) -> Result<Vec<SetupCommand>> {
-    let Made { path, member } = made;
+    let PlacedClone { path, member } = made;
     if member.role != Role::Agent {
         return Ok(Vec::new());
     }

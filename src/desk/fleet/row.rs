@@ -365,7 +365,7 @@ impl Row {
     }
 }
 
-fn state(world: &World, heard: &hooks::Heard) -> Activity {
+fn state(world: &World, heard: &hooks::AgentReport) -> Activity {
     let age = world.now().signed_duration_since(heard.at).num_seconds();
     match heard.doing {
         Doing::Waiting => Activity::Waiting,

@@ -42,7 +42,7 @@ pub fn status(session: &Session) -> Result<HooksStatusReport> {
 /// Reads the status of git's hooks.
 pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<HookStatus>> {
     let repo = &session.repo;
-    let known = Known::read(repo, folder)?;
+    let known = FolderRecord::read(repo, folder)?;
     let row = |hook: HookName| {
         let (state, runs) = known.state(repo, folder, hook);
         let path = folder.path.join(hook.as_str());
@@ -60,19 +60,19 @@ pub(super) fn of_git(session: &Session, folder: &HooksFolder) -> Result<Vec<Hook
 }
 
 /// The record about the folder in effect.
-struct Known {
+struct FolderRecord {
     home: Home,
     record: Option<HooksRecord>,
 }
 
-impl Known {
-    fn read(repo: &Repo, folder: &HooksFolder) -> Result<Known> {
+impl FolderRecord {
+    fn read(repo: &Repo, folder: &HooksFolder) -> Result<FolderRecord> {
         let home = Home::of(repo, folder.scope);
         let mut record = record::read(&home.record)?;
         if record.is_none() {
             record = record::read(&HookPlaces::of(repo).record())?;
         }
-        Ok(Known { home, record })
+        Ok(FolderRecord { home, record })
     }
 
     fn state(&self, repo: &Repo, folder: &HooksFolder, hook: HookName) -> (HookState, bool) {
@@ -132,7 +132,7 @@ pub struct GitHooksState {
 /// Reads the hooks that git-lfs needs, and changes nothing.
 pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
     let folder = HooksFolder::find(repo, world)?;
-    let known = Known::read(repo, &folder)?;
+    let known = FolderRecord::read(repo, &folder)?;
     let ours_runs_lfs = repo.config_bool("colony.lfsHooks") == Some(true);
     let former_folder = match folder.sort {
         FolderSort::Ours => known

@@ -245,7 +245,7 @@ pub fn fired_name(agent: Agent, payload: &Payload) -> Option<&'static str> {
 
 /// The last report of the agent that works in a repository.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct AgentReport {
     /// The time.
     pub at: Moment,
     /// The state it reported.
@@ -266,7 +266,7 @@ pub enum Doing {
 }
 
 /// Returns the last report of any agent's hooks; `None` if none was ever run.
-pub fn last_report(repo: &Repo) -> Option<Heard> {
+pub fn last_report(repo: &Repo) -> Option<AgentReport> {
     let events = Agent::ALL.into_iter().flat_map(entries::events);
     // Events of worktrees are about another clone.
     let own = events.filter(|event| !event.is_of_worktrees());
@@ -278,7 +278,7 @@ pub fn last_report(repo: &Repo) -> Option<Heard> {
             Some("session-end") => Doing::Gone,
             _ => Doing::Working,
         };
-        Some(Heard { at, doing })
+        Some(AgentReport { at, doing })
     });
     heard.max_by_key(|heard| (heard.at, heard.doing))
 }
