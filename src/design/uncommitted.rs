@@ -28,7 +28,7 @@ pub struct Uncommitted {
     pub commit: Oid,
     /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
-    /// The fingerprint of the files from outside; see [`Now`].
+    /// The fingerprint of the files from outside; see [`WorktreeState`].
     pub look: String,
 }
 
@@ -83,17 +83,17 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
 
 /// The state of the working tree from outside, without reading any file.
 #[derive(Clone, Debug)]
-pub struct Now {
+pub struct WorktreeState {
     look: String,
     /// The tree of HEAD, if no file differs from it.
     head_tree: Option<Oid>,
 }
 
-impl Now {
+impl WorktreeState {
     /// Scans the working tree. Costs a scan, and writes nothing.
-    pub fn of(session: &Session) -> Result<Now> {
+    pub fn of(session: &Session) -> Result<WorktreeState> {
         let scan = session.repo.scan(&session.world)?;
-        Ok(Now {
+        Ok(WorktreeState {
             look: from_outside(session, &scan),
             head_tree: changed_paths(&scan).is_empty().then_some(scan.head_tree),
         })

@@ -20,7 +20,7 @@ mod starting_point;
 mod stashes;
 mod upload;
 
-use crate::design::migration::{self, Beside};
+use crate::design::migration::{self, OffBranchCheckpoint};
 use crate::git::lfs::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
 use crate::lfs::install::{self, Way};
@@ -244,7 +244,7 @@ fn rewrite(
 fn import(
     session: &Session,
     look: &Look,
-    besides: &[Beside],
+    besides: &[OffBranchCheckpoint],
     children: &Children,
 ) -> Result<Imported> {
     let repo = &session.repo;

@@ -159,7 +159,7 @@ fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -
     let before = remembered(session, &cache, published)?;
     let hidden = [published, &before.tips].concat();
     let new = repo.lacking(world, tips, &hidden)?;
-    let mut look = Look::begin(session);
+    let mut look = SecretSearch::begin(session);
     let finds = look.at_all(world, &new);
     // Also when interrupted: the next search continues from there.
     look.end();
@@ -236,7 +236,7 @@ struct Blobs {
 }
 
 /// Searches commits, and each blob once.
-struct Look<'a> {
+struct SecretSearch<'a> {
     repo: &'a Repo,
     cache: Cache,
     /// The cached results, once they are needed.
@@ -244,9 +244,9 @@ struct Look<'a> {
     has_read: bool,
 }
 
-impl<'a> Look<'a> {
-    fn begin(session: &'a Session) -> Look<'a> {
-        Look {
+impl<'a> SecretSearch<'a> {
+    fn begin(session: &'a Session) -> SecretSearch<'a> {
+        SecretSearch {
             repo: &session.repo,
             cache: Cache::of(&session.repo, BLOBS),
             blobs: None,

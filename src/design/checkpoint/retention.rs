@@ -6,7 +6,7 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::submodule::unused_states::{self, Going};
+use crate::design::submodule::unused_states::{self, PruneSet};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
@@ -122,7 +122,7 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         retained_objects::forget_unheld(session)?;
     }
     let large = retained_objects::forget_unheld_named(session)?;
-    let going = Going { operations: &ids, refs: &automatic };
+    let going = PruneSet { operations: &ids, refs: &automatic };
     let submodule_states_removed = unused_states::prune(session, &places, &going)?;
     Ok(PruneReport {
         freed: freed + large,
@@ -212,7 +212,7 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
     let has_states = expired.iter().any(names_submodules);
     recover::delete_refs(session, places, &expired, "thin")?;
     if has_states {
-        unused_states::prune(session, places, &Going { operations: &[], refs: &[] })?;
+        unused_states::prune(session, places, &PruneSet { operations: &[], refs: &[] })?;
     }
     retained_objects::forget_unheld(session)
 }

@@ -48,7 +48,7 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     };
     let attributes = repo.read_blob(*attributes)?;
     let head = repo.tree_of(repo.head()?.commit())?;
-    let look = Look { session, objects: repo.objects(), head };
+    let look = RenameSearch { session, objects: repo.objects(), head };
     let now = |path: &RepoPath| Ok(staged.get(path.as_bytes()).copied());
     let all = staged.iter().map(|(path, id)| (RepoPath::new(*path), *id));
     look.find(&attributes, now, all)
@@ -63,7 +63,7 @@ pub fn between(
     index: Oid,
     tree: Oid,
 ) -> Result<Vec<Renamed>> {
-    let look = Look { session, objects: session.repo.objects(), head };
+    let look = RenameSearch { session, objects: session.repo.objects(), head };
     let changes = session.repo.diff_trees(head, tree)?.into_iter();
     let new = changes.filter_map(|change| {
         let entry = change.new.filter(TreeEntry::is_file)?;
@@ -78,13 +78,13 @@ pub fn between(
     look.find(attributes, now, new)
 }
 
-struct Look<'a> {
+struct RenameSearch<'a> {
     session: &'a Session,
     objects: Objects,
     head: Oid,
 }
 
-impl Look<'_> {
+impl RenameSearch<'_> {
     /// Finds among `new` files the content of files that have a line in HEAD and that `now` does
     /// not have.
     fn find(
@@ -94,7 +94,7 @@ impl Look<'_> {
         new: impl Iterator<Item = (RepoPath, Oid)>,
     ) -> Result<Vec<Renamed>> {
         let exempt = exempt_lines::take_apart(attributes).exempt;
-        let mut left = Left::default();
+        let mut left = DeletedFiles::default();
         for from in exempt.map(|exempt| exempt.files).unwrap_or_default() {
             let entry = self.objects.at(self.head, &from)?;
             if let Some(entry) = entry.filter(TreeEntry::is_file)
@@ -132,13 +132,13 @@ impl Look<'_> {
 
 /// The files that are gone.
 #[derive(Default)]
-struct Left {
+struct DeletedFiles {
     by_blob: HashMap<Oid, RepoPath>,
     /// The same by the digest in their pointer: computed for the first pointer.
     by_digest: Option<HashMap<String, Oid>>,
 }
 
-impl Left {
+impl DeletedFiles {
     /// Returns the blob in HEAD whose content a blob holds, itself or as a pointer.
     fn holding(&mut self, objects: &Objects, id: Oid) -> Result<Option<Oid>> {
         if self.by_blob.contains_key(&id) {

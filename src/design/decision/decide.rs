@@ -94,7 +94,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
         Operation::begin(session, Intent { kind: Kind::Decide, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
     let record = NewRecord::plan(session, request)?;
-    let made = Made::write(session, request, record, &operation.unignored)?;
+    let made = DecisionObjects::write(session, request, record, &operation.unignored)?;
     let mut report = made.report;
     protected_branches::require(session, [&made.chosen.scan.head.moving_ref()])?;
     if operation.is_planned() || !report.changed {
@@ -306,7 +306,7 @@ fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> 
 }
 
 /// A decision as unreferenced objects.
-struct Made {
+struct DecisionObjects {
     chosen: Chosen,
     entry: (RepoPath, TreeEntry),
     tree: Oid,
@@ -314,13 +314,13 @@ struct Made {
     report: DecideReport,
 }
 
-impl Made {
+impl DecisionObjects {
     fn write(
         session: &Session,
         request: &Request,
         record: NewRecord,
         unignored: &[RepoPath],
-    ) -> Result<Made> {
+    ) -> Result<DecisionObjects> {
         let repo = &session.repo;
         let choice = Choice::Paths(request.paths.clone());
         let chosen = Chosen::look(session, &choice, &request.allowances, unignored)?;
@@ -333,7 +333,7 @@ impl Made {
         let mut decision = decision_of(&record.id, &record.item, &record.path);
         decision.commits = record.commits;
         let changed = record.old.as_deref() != Some(&record.bytes) || carried;
-        Ok(Made {
+        Ok(DecisionObjects {
             message: message(&decision)?,
             report: DecideReport {
                 changed,

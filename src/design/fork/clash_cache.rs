@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "clashes-2.json";
 
 /// How two forks clash; without paths, they do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct ForkClash {
     pub(super) paths: Vec<RepoPath>,
     pub(super) binary: bool,
 }
@@ -31,7 +31,7 @@ pub(super) fn pair(a: Oid, b: Oid) -> Pair {
 pub(super) struct KnownClashes {
     tips: BTreeSet<Oid>,
     /// The pairs that clash.
-    clashes: BTreeMap<Pair, Known>,
+    clashes: BTreeMap<Pair, ForkClash>,
     /// The pairs without an answer.
     unknown: BTreeSet<Pair>,
 }
@@ -40,7 +40,7 @@ pub(super) struct KnownClashes {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
     tips: Vec<Oid>,
-    clashes: Vec<(usize, usize, Known)>,
+    clashes: Vec<(usize, usize, ForkClash)>,
     unknown: Vec<(usize, usize)>,
 }
 
@@ -81,7 +81,7 @@ impl KnownClashes {
         }
         let tips: Vec<Oid> = self.tips.iter().copied().collect();
         let index = |tip: &Oid| tips.binary_search(tip).unwrap_or(usize::MAX);
-        let row = |((a, b), known): (&Pair, &Known)| (index(a), index(b), known.clone());
+        let row = |((a, b), known): (&Pair, &ForkClash)| (index(a), index(b), known.clone());
         let clashes = self.clashes.iter().map(row).collect();
         let unknown = self.unknown.iter().map(|(a, b)| (index(a), index(b))).collect();
         cache.write(&Record { tips, clashes, unknown });
@@ -94,12 +94,12 @@ impl KnownClashes {
     }
 
     /// Returns how a pair clashes; `None` if it does not, or if that is unknown.
-    pub(super) fn clash(&self, pair: &Pair) -> Option<&Known> {
+    pub(super) fn clash(&self, pair: &Pair) -> Option<&ForkClash> {
         self.clashes.get(pair)
     }
 
     /// Records an answer.
-    pub(super) fn add(&mut self, pair: Pair, known: Known) {
+    pub(super) fn add(&mut self, pair: Pair, known: ForkClash) {
         if !known.paths.is_empty() {
             self.clashes.insert(pair, known);
         }

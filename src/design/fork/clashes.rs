@@ -16,7 +16,7 @@ use crate::store::Session;
 use crate::store::cache::Cache;
 use crate::store::refs::ref_names;
 
-use super::clash_cache::{self, Known, KnownClashes, pair};
+use super::clash_cache::{self, ForkClash, KnownClashes, pair};
 use super::fork_problem::ForkProblem;
 use super::forks::{self, Fork, MergeOutcome};
 
@@ -115,7 +115,7 @@ fn pairs<'a>(open: &'a [&'a Fork]) -> impl Iterator<Item = (&'a Fork, &'a Fork)>
 }
 
 /// Two commits, and how they clash.
-type Answer = ((Oid, Oid), Result<Known>);
+type Answer = ((Oid, Oid), Result<ForkClash>);
 
 /// Merges pairs that have a common ancestor; without one, a pair does not count as a clash, nor where one contains the
 /// other.
@@ -136,13 +136,13 @@ fn ask(session: &Session, pairs: Vec<(Oid, Oid)>) -> Result<Vec<Answer>> {
     Ok(related.into_iter().zip(clashes).collect())
 }
 
-fn clash_of(repo: &Repo, preview: &Preview) -> Known {
+fn clash_of(repo: &Repo, preview: &Preview) -> ForkClash {
     let conflicts = conflicts::list(repo, &preview.stages, &preview.notes);
     let is_opaque = |kind| matches!(kind, ConflictKind::Binary | ConflictKind::LfsPointer);
     let mut paths: Vec<_> =
         conflicts.into_iter().map(|conflict| (!is_opaque(conflict.kind), conflict.path)).collect();
     paths.sort();
-    Known {
+    ForkClash {
         binary: paths.first().is_some_and(|(is_text, _)| !is_text),
         paths: paths.into_iter().map(|(_, path)| path).collect(),
     }

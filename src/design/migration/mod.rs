@@ -28,7 +28,7 @@ use crate::store::refs::ref_names;
 
 pub use index_and_files::{refuse_edits, refuse_hidden_edits};
 pub use moved_refs::{histories, movable, tips};
-pub use off_branch_checkpoints::{Beside, besides};
+pub use off_branch_checkpoints::{OffBranchCheckpoint, besides};
 pub use rewritten_commits::rewritten;
 
 use super::worktree::{refuse_in_progress, run_post_checkout, tell_late};
@@ -42,7 +42,7 @@ pub struct Request<'a> {
     /// The new id of each commit.
     pub map: ObjectMap,
     /// The checkpoints whose index was rewritten separately.
-    pub besides: &'a [Beside],
+    pub besides: &'a [OffBranchCheckpoint],
     /// The patterns of files that git-lfs gets.
     pub include: &'a [String],
     /// The patterns of files that stay in git nevertheless.

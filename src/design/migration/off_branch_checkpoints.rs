@@ -11,7 +11,7 @@ use crate::store::migration::ObjectMap;
 use crate::store::refs::ref_names;
 
 /// A checkpoint off the branch with an index of its own.
-pub struct Beside {
+pub struct OffBranchCheckpoint {
     /// Its commit.
     checkpoint: Oid,
     /// The commit of its index.
@@ -24,8 +24,8 @@ pub struct Beside {
 const STAGE_0: &str = "0";
 
 /// Finds them, and writes the commits for git-lfs as unreferenced objects.
-pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
-    let mut found: Vec<Beside> = Vec::new();
+pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<OffBranchCheckpoint>> {
+    let mut found: Vec<OffBranchCheckpoint> = Vec::new();
     for reference in refs {
         let is_automatic = reference.name.as_bytes().starts_with(ref_names::AUTOMATIC.as_bytes());
         if !is_automatic && ref_names::parse_checkpoint(&reference.name).is_none() {
@@ -45,7 +45,7 @@ pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
         let Ok(tree) = repo.state_tree(repo.tree_of(Some(index))?) else {
             continue;
         };
-        found.push(Beside {
+        found.push(OffBranchCheckpoint {
             checkpoint: tag.target,
             index,
             files: repo.write_commit(NewCommit {
@@ -70,7 +70,11 @@ fn nobody() -> Signature {
 }
 
 /// Puts the indexes together again, and maps to the checkpoints that hold them.
-pub(super) fn rebuild_indexes(repo: &Repo, besides: &[Beside], map: &mut ObjectMap) -> Result<()> {
+pub(super) fn rebuild_indexes(
+    repo: &Repo,
+    besides: &[OffBranchCheckpoint],
+    map: &mut ObjectMap,
+) -> Result<()> {
     for beside in besides {
         let Some(files) = map.take(beside.files) else {
             continue;

@@ -219,10 +219,10 @@ impl SubmoduleStates {
 }
 
 /// A submodule with its files, or why it is left out.
-type Look = std::result::Result<(Submodule, Kept), AbsenceReason>;
+type ReadSubmodule = std::result::Result<(Submodule, Kept), AbsenceReason>;
 
 /// Reads a submodule as a checkpoint reads the repository around it.
-fn look_into(session: &Session, path: &RepoPath, allowances: &Allowances) -> Result<Look> {
+fn look_into(session: &Session, path: &RepoPath, allowances: &Allowances) -> Result<ReadSubmodule> {
     let submodule = match Submodule::open(session, path) {
         Ok(submodule) => submodule,
         Err(reason) => return Ok(Err(reason)),

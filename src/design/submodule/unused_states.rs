@@ -23,7 +23,7 @@ struct Unused {
 }
 
 /// What prune deletes in the repository around the submodules; in a dry run it is all there still.
-pub(in crate::design) struct Going<'a> {
+pub(in crate::design) struct PruneSet<'a> {
     pub(in crate::design) operations: &'a [OperationId],
     pub(in crate::design) refs: &'a [(RefName, Oid)],
 }
@@ -33,7 +33,7 @@ pub(in crate::design) struct Going<'a> {
 pub(in crate::design) fn prune(
     session: &Session,
     places: &Places,
-    going: &Going<'_>,
+    going: &PruneSet<'_>,
 ) -> Result<usize> {
     let held = holders(session, &ref_names::states_of_parent(&places.key))?;
     if held.is_empty() {
@@ -106,7 +106,7 @@ fn remove(submodule: &Submodule, refs: &[(RefName, Oid)]) -> Result<()> {
 }
 
 /// Lists the states that checkpoints and operations name; `None` if one of these cannot be read.
-fn named(repo: &Repo, places: &Places, going: &Going<'_>) -> Result<Option<BTreeSet<Oid>>> {
+fn named(repo: &Repo, places: &Places, going: &PruneSet<'_>) -> Result<Option<BTreeSet<Oid>>> {
     let mut named = BTreeSet::new();
     let mut tags = BTreeSet::new();
     let automatic = ref_names::automatic_of(&places.key);

@@ -13,13 +13,13 @@ use crate::store::files::worktree_files::PathState;
 use crate::store::operation::{Kind, Record, SubmoduleSnapshot};
 use crate::store::refs::ref_names;
 
-use super::undo_report::{Gone, GoneCheckpoint};
+use super::undo_report::{GoneCheckpoint, RefMoves};
 
 /// Refuses to delete a checkpoint if a path that it changed is missing now, or is as it was before the checkpoint.
 pub(in crate::design) fn refuse_lost(
     session: &Session,
     (record, origin): (&Record, &Record),
-    gone: &Gone,
+    gone: &RefMoves,
     kept: &Kept,
 ) -> Result<()> {
     let Some(checkpoint) = gone.checkpoints.first().filter(|_| origin.kind == Kind::Checkpoint)

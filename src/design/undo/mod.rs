@@ -42,7 +42,7 @@ use super::worktree::{run_post_checkout, snapshot_commit};
 use undo_files::{FilesBack, back_to_branch};
 use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
 use undo_refs::{moved_home, refs_back, with_new_versions};
-use undo_report::{Gone, UndoReport};
+use undo_report::{RefMoves, UndoReport};
 
 /// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,7 +309,7 @@ impl Step {
             _ => record.before.head.clone(),
         };
         head.commit = home.or(head.commit);
-        let gone = Gone::by_moves(&session.repo, origin, &head, refs);
+        let gone = RefMoves::by_moves(&session.repo, origin, &head, refs);
         if direction == Direction::Undo && !force {
             last_copies::refuse_lost(session, (record, origin), &gone, &kept)?;
         }

@@ -121,14 +121,14 @@ pub struct GoneCheckpoint {
 }
 
 /// The moves of the refs, and the checkpoints that are gone with them.
-pub(in crate::design) struct Gone {
+pub(in crate::design) struct RefMoves {
     pub(in crate::design) refs: Vec<RefChange>,
     pub(in crate::design) on_remote: Option<RemoteCommits>,
     pub(in crate::design) commits: Vec<LeavingCommits>,
     pub(in crate::design) checkpoints: Vec<GoneCheckpoint>,
 }
 
-impl Gone {
+impl RefMoves {
     /// Finds the checkpoints and commits that are gone after moves of refs; `head_after` is HEAD
     /// afterward.
     pub(in crate::design) fn by_moves(
@@ -136,7 +136,7 @@ impl Gone {
         origin: &Record,
         head_after: &HeadRecord,
         refs: Vec<RefChange>,
-    ) -> Gone {
+    ) -> RefMoves {
         let mut checkpoints = Vec::new();
         for change in refs.iter().filter(|change| change.new.is_none()) {
             let Some((id, tag)) = ref_names::parse_checkpoint(&change.name).zip(change.old) else {
@@ -158,7 +158,7 @@ impl Gone {
                 checkpoints.push(gone);
             }
         }
-        Gone {
+        RefMoves {
             commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
             on_remote: RemoteCommits::find(repo, &refs)
                 .map(|found| RemoteCommits { is_rewritten: origin.moves_history(), ..found }),
@@ -185,7 +185,7 @@ impl UndoReport {
     pub(in crate::design) fn of_step(
         (origin, record): (&Record, &Record),
         direction: Direction,
-        gone: Gone,
+        gone: RefMoves,
         back: &FilesBack,
     ) -> UndoReport {
         let verb = direction.kind().as_str();
@@ -256,7 +256,7 @@ impl UndoReport {
             old: change.new,
             new: change.old,
         });
-        let gone = Gone {
+        let gone = RefMoves {
             refs: refs.collect(),
             on_remote: None,
             commits: Vec::new(),
@@ -293,7 +293,7 @@ impl UndoReport {
     ) -> UndoReport {
         let undone = record.inverts.unwrap_or(record.op);
         let origin = log.find(undone).map_or(record, |entry| origin_of(log, &entry.record));
-        let gone = Gone::by_moves(repo, origin, &record.after.head, record.refs.clone());
+        let gone = RefMoves::by_moves(repo, origin, &record.after.head, record.refs.clone());
         UndoReport {
             op: Some(record.op),
             undone: Some(origin.op),

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::uncommitted::Now;
+use crate::design::uncommitted::WorktreeState;
 use crate::git::{Oid, scratch};
 use crate::map::{self, map_in_memory, map_worktree, mapping};
 use crate::model::{Code, Error, Result};
@@ -267,7 +267,7 @@ pub(in crate::map) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
 /// follows it.
 pub(crate) struct Freshness<'a> {
     session: &'a Session,
-    worktree: OnceCell<Option<Now>>,
+    worktree: OnceCell<Option<WorktreeState>>,
     records: OnceCell<Vec<ScopeRecord>>,
 }
 
@@ -286,7 +286,7 @@ impl<'a> Freshness<'a> {
             return self.is_recorded_elsewhere(scope);
         };
         if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
-            let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
+            let now = self.worktree.get_or_init(|| WorktreeState::of(self.session).ok());
             let commit = Oid::parse(&scope.revision);
             // A working tree that cannot be scanned counts as changed.
             return now.as_ref().is_none_or(|now| now.differs(self.session, commit, look));
