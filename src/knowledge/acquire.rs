@@ -46,7 +46,7 @@ pub struct Acquisition {
 /// committed already are only ingested. In a dry run, says which would be committed.
 pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> {
     check_uri(&wanted.source_uri)?;
-    let mut found = Found::default();
+    let mut found = DirectoryFiles::default();
     found.read(session, wanted, &wanted.from, &RepoPath::default())?;
     let new = new_of(session, wanted, &found)?;
     scaffold::check(session, "ingest", new.iter().map(|(path, _)| path))?;
@@ -99,12 +99,12 @@ fn check_uri(uri: &str) -> Result<()> {
 
 /// The files of a directory, by their paths in the repository.
 #[derive(Default)]
-struct Found {
+struct DirectoryFiles {
     files: Vec<(RepoPath, Vec<u8>)>,
     bytes: u64,
 }
 
-impl Found {
+impl DirectoryFiles {
     fn read(
         &mut self,
         session: &Session,
@@ -164,7 +164,7 @@ fn refused(path: &Path, why: &str) -> Error {
 fn new_of(
     session: &Session,
     wanted: &Acquisition,
-    found: &Found,
+    found: &DirectoryFiles,
 ) -> Result<Vec<(RepoPath, Vec<u8>)>> {
     let who = session.identity()?.at(&session.world);
     let tree = session.repo.tree_of(session.repo.head()?.commit())?;

@@ -120,13 +120,13 @@ pub(crate) fn list(
         gitignore: settings.gitignore,
     };
     let listed = Listed { objects, tree, most_entries: settings.max_entries as usize };
-    lister::list(&session.world, listed, &selection, &mut Each(each))
+    lister::list(&session.world, listed, &selection, &mut FileReceiver(each))
 }
 
 /// Receives the files of a listing.
-struct Each<'a>(&'a mut dyn FnMut(RepoPath, TreeEntry));
+struct FileReceiver<'a>(&'a mut dyn FnMut(RepoPath, TreeEntry));
 
-impl Visitor for Each<'_> {
+impl Visitor for FileReceiver<'_> {
     fn enter(&mut self, _: &FoundDirectory) -> Result<Want> {
         Ok(Want::Files)
     }

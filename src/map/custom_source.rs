@@ -39,7 +39,7 @@ pub enum Commands {
 }
 
 /// The records of a row.
-pub(super) struct Made {
+pub(super) struct RowRecords {
     /// Their tree, in this repository.
     pub(super) tree: Oid,
     /// What determines them, but for the commit.
@@ -52,7 +52,7 @@ pub(super) fn make(
     row: &ResolvedRow,
     custom: &CustomSource,
     commands: Commands,
-) -> Result<Made> {
+) -> Result<RowRecords> {
     let repo = &session.repo;
     let input = input(row, custom);
     let command = &custom.command;
@@ -67,7 +67,7 @@ pub(super) fn make(
         && commit.subject == subject
     {
         let tree = commit.tree;
-        return Ok(Made { tree, recipe });
+        return Ok(RowRecords { tree, recipe });
     }
     let (Some(places), Commands::Run, true) = (places, commands, repo.keeps_objects()) else {
         let name = &custom.type_name;
@@ -82,7 +82,7 @@ pub(super) fn make(
         message: subject,
     })?;
     keep_alive(session, &places, &row.scope_id, Some(commit))?;
-    Ok(Made { tree, recipe })
+    Ok(RowRecords { tree, recipe })
 }
 
 /// Returns what the command gets on standard input.

@@ -30,7 +30,7 @@ use crate::store::refs::{ref_names, stored_name};
 use super::kept_files::keep_alive;
 use super::map_repo::refuse_ours;
 use super::map_tree::whole;
-use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
+use super::mapping::{MapOptions, MapResult, MapStatus, Mapper, ScopeSize};
 
 /// The form of the records. Another number makes them again.
 const FORM: u32 = 1;
@@ -102,7 +102,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> 
     let worktree = map::worktree_name(places.as_ref());
     let row = resolved(session, &source, places.as_ref(), &scope_id)?;
     let follows = written.commit.as_deref();
-    let result = Mapper::open(How::offline(session), &worktree)?.map(&row, follows)?;
+    let result = Mapper::open(MapOptions::offline(session), &worktree)?.map(&row, follows)?;
     let mut op = None;
     if let Some(places) = places.filter(|_| !dry_run) {
         let now = time::rfc3339(&session.world.now());

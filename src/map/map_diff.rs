@@ -27,7 +27,7 @@ use crate::store::Session;
 use crate::store::cache::page_table::PageTable;
 use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 
-use super::mapping::{self, How};
+use super::mapping::{self, MapOptions};
 
 /// The differences between two revisions of a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -123,7 +123,7 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
 fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side> {
     let request = Request::offline(MapState::Revision(revision.to_owned()));
     let rows = map_rows::resolve(session, &request)?;
-    let how = How::offline(session);
+    let how = MapOptions::offline(session);
     let mut side =
         Side { commit: rows.commit, map: rows.map, scopes: BTreeMap::new(), failed: Vec::new() };
     for outcome in rows.outcomes {
@@ -143,7 +143,7 @@ fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side>
     Ok(side)
 }
 
-fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result<Mapped> {
+fn pages(how: MapOptions<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result<Mapped> {
     let table = PageTable::in_memory().map_err(unusable)?;
     let outcome =
         mapping::with_job(how, row, |job| crate::page::mapping::map(job, &table, None, cuts))?;

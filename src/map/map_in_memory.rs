@@ -11,11 +11,11 @@ use crate::repo_map::show::MapState;
 use crate::store::Session;
 use crate::store::cache::page_table::PageTable;
 
-use super::mapping::{How, Mapper};
+use super::mapping::{MapOptions, Mapper};
 
 /// Maps the rows of HEAD for this command. A row that cannot be mapped has no pages.
 pub(in crate::map) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
-    let mapper = Mapper::in_memory(How::offline(session), worktree)?;
+    let mapper = Mapper::in_memory(MapOptions::offline(session), worktree)?;
     mapped(session, mapper, None)
 }
 
@@ -25,7 +25,7 @@ pub(in crate::map) fn kept_table(
     worktree: &str,
     only: Option<&BTreeSet<String>>,
 ) -> Result<PageTable> {
-    let mapper = Mapper::unrecorded(How::offline(session), worktree)?;
+    let mapper = Mapper::unrecorded(MapOptions::offline(session), worktree)?;
     mapped(session, mapper, only)
 }
 

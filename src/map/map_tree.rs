@@ -18,7 +18,7 @@ use crate::store::settings::MapSettings;
 use crate::text::tokenizer::Tokenizer;
 
 use super::custom_source::Commands;
-use super::mapping::{self, How};
+use super::mapping::{self, MapOptions};
 
 /// Returns the tree of a state.
 pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
@@ -50,7 +50,7 @@ fn list_at(home: &Home<'_>, commit: Option<Oid>, bounds: Bounds) -> Result<TreeR
 
 fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
     let session = home.session();
-    let how = How {
+    let how = MapOptions {
         session,
         tokenizer: Tokenizer::named(&home.settings().tokenizer),
         network: Network::Offline,

@@ -22,7 +22,7 @@ use crate::text::tokenizer::Tokenizer;
 
 use super::custom_source::Commands;
 use super::kept_files::keep_alive;
-use super::mapping::{How, MapResult, Mapper};
+use super::mapping::{MapOptions, MapResult, Mapper};
 use super::{MapReport, places, worktree_name};
 
 /// The mark of a scope in the page table that follows the working tree; the fingerprint of the
@@ -36,7 +36,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
     let worktree = worktree_name(places.as_ref());
-    let how = How {
+    let how = MapOptions {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
         network: request.network,

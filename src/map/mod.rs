@@ -42,7 +42,7 @@ use crate::text::tokenizer::Tokenizer;
 use custom_source::Commands;
 use map_retired::{RetiredScope, Retirement};
 use map_taken::Taken;
-use mapping::{How, MapResult, Mapper};
+use mapping::{MapOptions, MapResult, Mapper};
 
 /// The result of `map`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -88,7 +88,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
     let worktree = worktree_name(places.as_ref());
-    let how = How {
+    let how = MapOptions {
         session,
         tokenizer: Tokenizer::named(&rows.settings.tokenizer),
         network: request.network,
@@ -129,7 +129,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
 
 /// Maps the rows, which are used up, and returns the results and the changes of their records.
 fn map_each(
-    how: How<'_>,
+    how: MapOptions<'_>,
     request: &Request,
     rows: &mut Rows,
     taken: &Taken,

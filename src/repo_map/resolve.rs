@@ -123,7 +123,7 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
     Ok(rows
         .map(|row| {
             let scope_id = scope_id(map, &caller.base, &row.name);
-            let one = One { caller, row, scope_id: &scope_id, submodules: &submodules };
+            let one = RowResolver { caller, row, scope_id: &scope_id, submodules: &submodules };
             let resolved = one.resolve();
             RowOutcome { row: row.clone(), scope_id, resolved }
         })
@@ -168,7 +168,7 @@ pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<Custo
 }
 
 /// A row that is being resolved.
-struct One<'a> {
+struct RowResolver<'a> {
     caller: &'a Caller<'a>,
     row: &'a SourceRow,
     scope_id: &'a str,
@@ -184,7 +184,7 @@ struct Located {
     place: RowPlace,
 }
 
-impl One<'_> {
+impl RowResolver<'_> {
     fn resolve(&self) -> Result<ResolvedRow> {
         let (row, settings) = (self.row, self.caller.settings);
         if let Some(fault) = &row.fault {

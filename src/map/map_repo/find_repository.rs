@@ -58,7 +58,7 @@ pub(super) fn in_directory(
     // `a/../b` may have another parent than 'a'.
     let directory = absolute.canonicalize().unwrap_or(absolute);
     let shown = directory.display().to_string();
-    let There { store, base, head } = open(session, &directory)?;
+    let LocalRepository { store, base, head } = open(session, &directory)?;
     let (branch, tip) = match &request.branch {
         Some(branch) => (Some(branch.clone()), branch_tip(&store, branch)?),
         None => head,
@@ -110,7 +110,7 @@ fn name_of(url: Option<&RemoteUrl>, store: &BareRepo, commit: Oid) -> Result<Str
 }
 
 /// A repository of this machine.
-struct There {
+struct LocalRepository {
     store: BareRepo,
     /// The base of its relative URLs.
     base: PathBuf,
@@ -120,7 +120,7 @@ struct There {
 
 /// Opens the repository that contains a directory, and reads its HEAD: that of the worktree, if it
 /// has one.
-fn open(session: &Session, directory: &Path) -> Result<There> {
+fn open(session: &Session, directory: &Path) -> Result<LocalRepository> {
     let shown = shell_word(&directory.display().to_string());
     if !directory.is_dir() {
         let message = format!("there is no directory {shown}");
@@ -135,7 +135,7 @@ fn open(session: &Session, directory: &Path) -> Result<There> {
                 Head::Detached { commit } => (None, Some(commit)),
                 Head::Unborn { name } => (Some(name.short()), None),
             };
-            Ok(There {
+            Ok(LocalRepository {
                 store: BareRepo::open(repo.common_dir())?,
                 base: repo.workdir().to_owned(),
                 head,
@@ -143,7 +143,7 @@ fn open(session: &Session, directory: &Path) -> Result<There> {
         }
         Err(error) if error.code() == Code::BareRepository => {
             let store = BareRepo::open(directory)?;
-            Ok(There { head: store.head()?, base: directory.to_owned(), store })
+            Ok(LocalRepository { head: store.head()?, base: directory.to_owned(), store })
         }
         Err(error) if error.code() == Code::NotARepository => {
             let message = format!("{shown} is in no git repository");

@@ -29,7 +29,7 @@ use crate::text::tokenizer::Tokenizer;
 
 use super::custom_source::Commands;
 use super::map_tree::whole;
-use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
+use super::mapping::{MapOptions, MapResult, MapStatus, Mapper, ScopeSize};
 use find_repository::FoundRepository;
 
 pub use request::{Origin, Request};
@@ -77,7 +77,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
         refuse_another(session, places, &found)?;
     }
     let worktree = map::worktree_name(places.as_ref());
-    let how = How {
+    let how = MapOptions {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
         network: Network::Offline,

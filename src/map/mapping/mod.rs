@@ -38,7 +38,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The settings for mapping rows.
 #[derive(Clone, Copy)]
-pub struct How<'a> {
+pub struct MapOptions<'a> {
     /// The repository with the map.
     pub session: &'a Session,
     /// The tokenizer.
@@ -51,7 +51,7 @@ pub struct How<'a> {
 
 /// Maps rows, one after the other.
 pub struct Mapper<'a> {
-    how: How<'a>,
+    how: MapOptions<'a>,
     worktree: &'a str,
     table: PageTable,
     cuts: UserCache,
@@ -61,7 +61,7 @@ pub struct Mapper<'a> {
 
 /// Runs `work` with the job of a row.
 pub fn with_job<T>(
-    how: How<'_>,
+    how: MapOptions<'_>,
     row: &ResolvedRow,
     work: impl FnOnce(&Job<'_>) -> Result<T>,
 ) -> Result<T> {
@@ -105,7 +105,7 @@ pub fn with_job<T>(
 
 impl<'a> Mapper<'a> {
     /// Opens the page table; a dry run leaves nothing behind.
-    pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+    pub fn open(how: MapOptions<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let table = match PageTable::open(how.session) {
             Err(why) if !why.is_busy() => {
                 warn_unusable(how.session, &why);
@@ -117,19 +117,19 @@ impl<'a> Mapper<'a> {
     }
 
     /// Does the same for a question: nothing is announced.
-    pub(in crate::map) fn unrecorded(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+    pub(in crate::map) fn unrecorded(how: MapOptions<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::open(how, worktree)?;
         Ok(Mapper { announces: false, ..mapper })
     }
 
     /// Does the same with a table for this run only.
-    pub(in crate::map) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
+    pub(in crate::map) fn in_memory(how: MapOptions<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
         Ok(Mapper { announces: false, ..mapper })
     }
 
     fn with(
-        how: How<'a>,
+        how: MapOptions<'a>,
         worktree: &'a str,
         table: std::result::Result<PageTable, Unusable>,
     ) -> Result<Mapper<'a>> {
@@ -270,10 +270,10 @@ impl<'a> Mapper<'a> {
     }
 }
 
-impl<'a> How<'a> {
+impl<'a> MapOptions<'a> {
     /// Without the network and commands, with the tokenizer of the settings.
-    pub(in crate::map) fn offline(session: &'a Session) -> How<'a> {
-        How {
+    pub(in crate::map) fn offline(session: &'a Session) -> MapOptions<'a> {
+        MapOptions {
             session,
             tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
             network: Network::Offline,

@@ -71,37 +71,37 @@ pub struct ShownPages {
 }
 
 /// A page that was found.
-enum Found {
+enum MatchedPage {
     /// In the mapping.
     Mapped(ScopeRow, Page),
     /// Only with an agent, or under a lock.
     Kept(StoredPage, Page),
 }
 
-impl Found {
+impl MatchedPage {
     fn page(&self) -> &Page {
-        let (Found::Mapped(_, page) | Found::Kept(_, page)) = self;
+        let (MatchedPage::Mapped(_, page) | MatchedPage::Kept(_, page)) = self;
         page
     }
 
     fn scope_id(&self) -> &str {
         match self {
-            Found::Mapped(row, _) => &row.scope,
-            Found::Kept(stored, _) => &stored.scope,
+            MatchedPage::Mapped(row, _) => &row.scope,
+            MatchedPage::Kept(stored, _) => &stored.scope,
         }
     }
 
     fn place(&self) -> Option<&Path> {
         match self {
-            Found::Mapped(row, _) => row.place.as_deref(),
-            Found::Kept(stored, _) => stored.place.as_deref(),
+            MatchedPage::Mapped(row, _) => row.place.as_deref(),
+            MatchedPage::Kept(stored, _) => stored.place.as_deref(),
         }
     }
 
     /// Returns `true` if another page is read from the same place.
-    fn is_beside(&self, other: &Found) -> bool {
-        let is_mapped = |found: &Found| matches!(found, Found::Mapped(..));
-        let of = |found: &Found| (is_mapped(found), found.scope_id().to_owned());
+    fn is_beside(&self, other: &MatchedPage) -> bool {
+        let is_mapped = |found: &MatchedPage| matches!(found, MatchedPage::Mapped(..));
+        let of = |found: &MatchedPage| (is_mapped(found), found.scope_id().to_owned());
         of(self) == of(other) && self.place() == other.place()
     }
 }
@@ -119,10 +119,10 @@ fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
     };
     let freshness = Freshness::of(session);
     let mut pages = Vec::new();
-    for beside in found.chunk_by(Found::is_beside) {
+    for beside in found.chunk_by(MatchedPage::is_beside) {
         let mut shown = read(session, beside, request.rendering)?;
         match beside.first() {
-            Some(Found::Mapped(row, _)) => {
+            Some(MatchedPage::Mapped(row, _)) => {
                 let is_stale = freshness.is_stale(row);
                 for page in &mut shown {
                     page.stale = is_stale;
@@ -151,7 +151,7 @@ fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
     })
 }
 
-fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Found>> {
+fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<MatchedPage>> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for typed in ids {
         let one = match opened.find(&typed.id) {
@@ -161,11 +161,11 @@ fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Fou
             {
                 let (stored, page) = residency::find_kept(session, &typed.id)
                     .ok_or_else(|| with_path_hint(session, typed, error))?;
-                Found::Kept(stored, page)
+                MatchedPage::Kept(stored, page)
             }
             mapped => {
                 let (row, page) = mapped?;
-                Found::Mapped(row, page)
+                MatchedPage::Mapped(row, page)
             }
         };
         if seen.insert(one.page().id) {
@@ -191,7 +191,7 @@ fn with_path_hint(session: &Session, typed: &TypedId, error: Error) -> Error {
     }
 }
 
-fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Vec<Found>> {
+fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Vec<MatchedPage>> {
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
     opened.adds_up()?;
     let found = listing::select(&opened.table, &opened.scopes, filter)?;
@@ -200,7 +200,7 @@ fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Ve
         return Err(no_page_of(filter, why));
     }
     let found = found.into_iter();
-    Ok(found.map(|(row, page)| Found::Mapped(row, page)).collect())
+    Ok(found.map(|(row, page)| MatchedPage::Mapped(row, page)).collect())
 }
 
 fn no_page_of(filter: &Filter, why: NoPages) -> Error {
@@ -221,8 +221,8 @@ fn no_page_of(filter: &Filter, why: NoPages) -> Error {
 }
 
 /// Reads pages from one place.
-fn read(session: &Session, beside: &[Found], rendering: Rendering) -> Result<Vec<ShownPage>> {
-    let reading = Reading::of(session, beside.first().and_then(Found::place))?;
+fn read(session: &Session, beside: &[MatchedPage], rendering: Rendering) -> Result<Vec<ShownPage>> {
+    let reading = Reading::of(session, beside.first().and_then(MatchedPage::place))?;
     let library = reading.library();
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
