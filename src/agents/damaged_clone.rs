@@ -6,7 +6,7 @@ use crate::clones::hub::{Hub, locate};
 use crate::clones::new_clone::Start;
 use crate::clones::removal::removed_work::Held;
 use crate::clones::{damaged, found};
-use crate::git::git_directory::{self, Remains};
+use crate::git::git_directory::{self, GitDirContent};
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo, plain_file};
 use crate::model::{Code, Error, Result, World, text, time};
@@ -68,7 +68,7 @@ pub(super) fn aside_for(world: &World, root: &SharedRoot, agent: &str) -> PathBu
 pub(super) fn only_in(damaged: &Path, hub: &Hub) -> Vec<String> {
     let remains = git_directory::remains(damaged);
     let is_unknown = |found: &&FoundRef| !hub.store.has(found.id);
-    let Remains { stashes, operation, worktrees, .. } = &remains;
+    let GitDirContent { stashes, operation, worktrees, .. } = &remains;
     let tags = remains.tags.iter().filter(is_unknown).count();
     let commits = remains
         .branches

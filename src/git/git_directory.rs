@@ -123,7 +123,7 @@ pub fn damage(git_dir: &Path) -> Option<&'static str> {
 }
 
 /// What a git directory has beside files, as far as it can be read.
-pub struct Remains {
+pub struct GitDirContent {
     /// The number of its stashes.
     pub stashes: usize,
     /// The operation in progress, with its article.
@@ -145,7 +145,7 @@ pub struct LinkedWorktree {
 }
 
 /// Reads what a git directory has that git cannot use.
-pub fn remains(git_dir: &Path) -> Remains {
+pub fn remains(git_dir: &Path) -> GitDirContent {
     let operations = [
         ("MERGE_HEAD", "a merge"),
         ("rebase-merge", "a rebase"),
@@ -163,7 +163,7 @@ pub fn remains(git_dir: &Path) -> Remains {
         let text = plain_file::read_text(name.under(git_dir)).ok()?;
         Oid::parse(text.trim()).map(|id| FoundRef { name, id })
     };
-    Remains {
+    GitDirContent {
         stashes: reflog_in(git_dir, &RefName::from("refs/stash")).len(),
         operation: open.next().map(|(_, operation)| operation),
         branches: names_below(&git_dir.join("logs"), "refs/heads")

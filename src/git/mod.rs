@@ -36,7 +36,7 @@ pub use attributes::path_pattern::PathPattern;
 pub use bare::BareRepo;
 pub use checkout::Checkout;
 pub use object::reader::Objects;
-pub use object::rewrite::Again;
+pub use object::rewrite::CommitRewrite;
 pub use object::{Oid, Signature, TreeEntry};
 pub use refs::{RefChange, RefName};
 pub use remote::url::RemoteUrl;

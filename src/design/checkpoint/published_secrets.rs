@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::history::unshared::Lacking;
+use crate::git::history::unshared::UnsharedCommit;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::progress::{PartMeter, Unit};
 use crate::model::{RepoPath, Result, World};
@@ -106,7 +106,7 @@ pub fn find(session: &Session, wanted: &Publication<'_>) -> Result<BTreeMap<Oid,
 }
 
 /// Returns the finds in the history of each commit that brings one, parents first.
-fn brought_by(lacking: &[Lacking], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>>> {
+fn brought_by(lacking: &[UnsharedCommit], finds: &[Find]) -> HashMap<Oid, Rc<Vec<usize>>> {
     let mut own: HashMap<Oid, Vec<usize>> = HashMap::new();
     for (number, find) in finds.iter().enumerate() {
         own.entry(find.commit).or_default().push(number);
@@ -254,7 +254,7 @@ impl<'a> SecretSearch<'a> {
         }
     }
 
-    fn at_all(&mut self, world: &World, commits: &[Lacking]) -> Result<Vec<Find>> {
+    fn at_all(&mut self, world: &World, commits: &[UnsharedCommit]) -> Result<Vec<Find>> {
         let meter = PartMeter::begin(&world.progress, Unit::Commits);
         let mut finds = Vec::new();
         for (number, commit) in commits.iter().enumerate() {

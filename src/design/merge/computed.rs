@@ -13,7 +13,7 @@ use crate::design::worktree::write_commit;
 use crate::git::Oid;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::merge::merge_tree::{MergeSide, Merged, Stages};
-use crate::git::merge::trivial_merge::Certain;
+use crate::git::merge::trivial_merge::CertainMerge;
 use crate::git::object::NewCommit;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::{Session, migration};
@@ -33,7 +33,7 @@ pub(super) struct Computed {
     merges: bool,
     /// The base that squashes and reverts give in place of those of the parents.
     given: Option<Oid>,
-    certain: Option<Certain>,
+    certain: Option<CertainMerge>,
 }
 
 impl Computed {
@@ -212,7 +212,7 @@ fn merge_trees(
     request: &Request,
     sides: &Sides,
     given: Option<Oid>,
-    certain: Option<Certain>,
+    certain: Option<CertainMerge>,
 ) -> Result<Settled> {
     let repo = &session.repo;
     let (ours, theirs) = (sides.target.tip, sides.source.commit);

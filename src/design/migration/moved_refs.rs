@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::refs::FoundRef;
-use crate::git::{Again, Head, Oid, RefChange, RefName, Repo, TreeEntry};
+use crate::git::{CommitRewrite, Head, Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
 use crate::store::refs::ref_names;
@@ -150,7 +150,7 @@ fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
         return Ok(tip);
     }
     let tree = repo.edit_tree(tree, edits.iter().map(|(path, entry)| (path, *entry)))?;
-    let again = Again { original: tip, tree, parents: &[tip] };
+    let again = CommitRewrite { original: tip, tree, parents: &[tip] };
     repo.write_commit_again(&again, |_| {
         b"Notes of rewritten commits under their new names\n".to_vec()
     })
@@ -190,7 +190,7 @@ fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     if tree == before && !is_about_history {
         return Ok(tip);
     }
-    let again = Again { original: tip, tree, parents: &parents };
+    let again = CommitRewrite { original: tip, tree, parents: &parents };
     repo.write_commit_again(&again, |message| map.translate(message))
 }
 

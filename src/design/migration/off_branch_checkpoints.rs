@@ -5,7 +5,7 @@
 use crate::design::checkpoint::tag_message::{Mode, TagMessage};
 use crate::git::object::NewCommit;
 use crate::git::refs::FoundRef;
-use crate::git::{Again, Oid, Repo, Signature, TreeEntry};
+use crate::git::{CommitRewrite, Oid, Repo, Signature, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::migration::ObjectMap;
 use crate::store::refs::ref_names;
@@ -84,12 +84,12 @@ pub(super) fn rebuild_indexes(
         let state = repo.tree_of(Some(beside.index))?;
         let state = repo.edit_tree(state, [(&RepoPath::from(STAGE_0), Some(stage_0))])?;
         let of_index = new_parents(repo, map, beside.index)?;
-        let again = Again { original: beside.index, tree: state, parents: &of_index };
+        let again = CommitRewrite { original: beside.index, tree: state, parents: &of_index };
         let index = repo.write_commit_again(&again, plain)?;
         map.insert(beside.index, index);
         let made = map.get(beside.checkpoint).unwrap_or(beside.checkpoint);
         let of_checkpoint = new_parents(repo, map, beside.checkpoint)?;
-        let again = Again {
+        let again = CommitRewrite {
             original: beside.checkpoint,
             tree: repo.tree_of(Some(made))?,
             parents: &of_checkpoint,

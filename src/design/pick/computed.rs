@@ -6,7 +6,7 @@ use crate::design::merge::conflicts::{self, Conflict};
 use crate::git::merge::gix_merge::SideNames;
 use crate::git::merge::marker_labels::Label;
 use crate::git::merge::merge_tree::{MergeCase, Merged, Stages};
-use crate::git::merge::trivial_merge::{Certain, CertainMerges};
+use crate::git::merge::trivial_merge::{CertainMerge, CertainMerges};
 use crate::git::object::picked_commit::{Pick, Signed};
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{RepoPath, Result, World};
@@ -99,7 +99,7 @@ fn apply(
     let commit = repo.read_commit(picked)?;
     let base = repo.tree_of(commit.parents.first().copied())?;
     let known = certain.trees(base, (tree, commit.tree));
-    if let Some(known) = known.filter(Certain::is_clean) {
+    if let Some(known) = known.filter(CertainMerge::is_clean) {
         return Ok((known.write(repo, tree)?, true));
     }
     let theirs = repo.name_for_markers(picked)?;

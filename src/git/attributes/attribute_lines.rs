@@ -31,11 +31,11 @@ const MAX_DEPTH: usize = 16;
 const MAX_SAID: usize = 1024;
 
 /// An attribute and the state that it is set to.
-type Said = (String, State);
+type AttributeState = (String, State);
 
 /// The macros of a file, and git's built-in one. Only macros of the file at the root count; they
 /// apply in the whole tree.
-pub struct Macros(HashMap<String, Vec<Said>>);
+pub struct Macros(HashMap<String, Vec<AttributeState>>);
 
 /// Reads the lines of the root file that mention filters, in order, also those that do so through
 /// macros. Lines that git would not parse are skipped.
@@ -69,7 +69,7 @@ pub(in crate::git) fn without_carriage_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn said_by(assignments: gix::attrs::parse::Iter<'_>) -> Vec<Said> {
+fn said_by(assignments: gix::attrs::parse::Iter<'_>) -> Vec<AttributeState> {
     let assignments = assignments.filter_map(std::result::Result::ok);
     let said = assignments.map(|one| (one.name.as_str().to_owned(), one.state.to_owned()));
     said.collect()
@@ -90,7 +90,7 @@ impl Macros {
     }
 
     /// Expands assignments. A macro is expanded only where it is set.
-    fn say(&self, assignments: &[Said], depth: usize, into: &mut Vec<Said>) {
+    fn say(&self, assignments: &[AttributeState], depth: usize, into: &mut Vec<AttributeState>) {
         for (name, state) in assignments {
             if into.len() > MAX_SAID {
                 return;
@@ -105,7 +105,7 @@ impl Macros {
 }
 
 /// Formats assignments as an attributes line; the last one of each attribute wins.
-fn words(said: &[Said]) -> String {
+fn words(said: &[AttributeState]) -> String {
     let last = |name: &&str| said.iter().rfind(|(known, _)| known == name);
     let words = WITH_FILTER.iter().filter_map(last).map(|(name, state)| match state {
         State::Set => name.clone(),

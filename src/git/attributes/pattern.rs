@@ -17,7 +17,7 @@ pub(crate) struct Pattern {
     target: Target,
     /// The beginning without wildcards, compared as it is. As in git, a `**` directly after it counts as a component.
     literal: Vec<u8>,
-    rest: Rest,
+    rest: PatternRest,
     folds_case: bool,
 }
 
@@ -31,7 +31,7 @@ enum Target {
 }
 
 #[derive(Clone, Debug)]
-enum Rest {
+enum PatternRest {
     /// The literal beginning is all of it.
     Empty,
     /// `*`, and then no other wildcard.
@@ -58,13 +58,14 @@ impl Pattern {
         let start = body.iter().position(is_special).unwrap_or(body.len());
         let (literal, rest) = body.split_at(start);
         let rest = match rest {
-            [] => Rest::Empty,
+            [] => PatternRest::Empty,
             // A name has no slash that the star could not match.
             [b'*', end @ ..] if target == Target::Name && !end.iter().any(is_special) => {
-                Rest::EndsWith(end.to_vec())
+                PatternRest::EndsWith(end.to_vec())
             }
             // Git compares the beginning of a name as a part of the pattern: it makes no difference without a slash.
-            rest => Wildcards::parse(rest, folds_case).map_or(Rest::Broken, Rest::Wildcards),
+            rest => Wildcards::parse(rest, folds_case)
+                .map_or(PatternRest::Broken, PatternRest::Wildcards),
         };
         Pattern {
             is_negative,
@@ -83,19 +84,19 @@ impl Pattern {
 
     /// Returns `true` if the pattern can match nothing: a bracket in it is not closed, or a class has no such name.
     pub(crate) fn is_broken(&self) -> bool {
-        matches!(self.rest, Rest::Broken)
+        matches!(self.rest, PatternRest::Broken)
     }
 
     /// Returns the name that the pattern matches at any depth, if it has no wildcard.
     pub(super) fn plain_name(&self) -> Option<&[u8]> {
-        let is_plain = self.target == Target::Name && matches!(self.rest, Rest::Empty);
+        let is_plain = self.target == Target::Name && matches!(self.rest, PatternRest::Empty);
         is_plain.then_some(&self.literal[..])
     }
 
     /// Returns the extension of `*.EXTENSION`.
     pub(super) fn plain_extension(&self) -> Option<&[u8]> {
         match &self.rest {
-            Rest::EndsWith(end) if self.literal.is_empty() => {
+            PatternRest::EndsWith(end) if self.literal.is_empty() => {
                 end.strip_prefix(b".").filter(|extension| !extension.contains(&b'.'))
             }
             _ => None,
@@ -124,15 +125,15 @@ impl Pattern {
 
     fn matches_rest(&self, rest: &[u8]) -> bool {
         match &self.rest {
-            Rest::Empty => rest.is_empty() && !self.literal.is_empty(),
-            Rest::EndsWith(end) => {
+            PatternRest::Empty => rest.is_empty() && !self.literal.is_empty(),
+            PatternRest::EndsWith(end) => {
                 let start = rest.len().checked_sub(end.len());
                 start
                     .and_then(|start| rest.get(start..))
                     .is_some_and(|rest| self.is_same(rest, end))
             }
-            Rest::Wildcards(wildcards) => wildcards.match_all(rest),
-            Rest::Broken => false,
+            PatternRest::Wildcards(wildcards) => wildcards.match_all(rest),
+            PatternRest::Broken => false,
         }
     }
 

@@ -17,7 +17,7 @@ const MAX_PATHS: usize = 500;
 
 /// A commit that others lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct UnsharedCommit {
     /// Its id.
     pub id: Oid,
     /// Its parents, whether or not others have them.
@@ -27,14 +27,19 @@ pub struct Lacking {
 impl Repo {
     /// Lists the commits that can be reached from `tips` and not from `hidden`, parents first. One process
     /// spawn, none without a tip.
-    pub fn lacking(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<Vec<Lacking>> {
+    pub fn lacking(
+        &self,
+        world: &World,
+        tips: &[Oid],
+        hidden: &[Oid],
+    ) -> Result<Vec<UnsharedCommit>> {
         let args = ["--topo-order", "--reverse", "--parents"];
         let listed = self.rev_list(world, &args, (tips, hidden), &[])?;
         let read = |line: &str| {
             let mut ids = line.split(' ').map(Oid::parse);
             let id = ids.next().flatten()?;
             let parents = ids.flatten().collect();
-            Some(Lacking { id, parents })
+            Some(UnsharedCommit { id, parents })
         };
         let lines = String::from_utf8_lossy(&listed);
         Ok(lines.lines().filter_map(read).collect())

@@ -11,7 +11,7 @@ use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::World;
 
-use super::key_list::{Taken, taken};
+use super::key_list::{TakeoverKind, taken};
 use super::owned_file::Sources;
 
 /// The command that passes a file on as it is.
@@ -138,10 +138,10 @@ fn read_section(
         // Without '=' it is a boolean that is set.
         let text = written.map_or_else(|| "true".to_owned(), |value| value.to_string());
         let value = match how {
-            Taken::Value => Some(text),
-            Taken::Path => Some(absolute(checkout.workdir(), text)),
-            Taken::Url => url(checkout.workdir(), &text),
-            Taken::Signing => Some(text).filter(|_| signing == Signing::AsInCheckout),
+            TakeoverKind::Value => Some(text),
+            TakeoverKind::Path => Some(absolute(checkout.workdir(), text)),
+            TakeoverKind::Url => url(checkout.workdir(), &text),
+            TakeoverKind::Signing => Some(text).filter(|_| signing == Signing::AsInCheckout),
         };
         if let Some(value) = value {
             insert(entries, key, value);

@@ -7,7 +7,7 @@
 
 /// How a value is taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum TakeoverKind {
     /// As it is.
     Value,
     /// A path: a relative one begins at the working tree of the checkout.
@@ -19,7 +19,7 @@ pub(super) enum Taken {
 }
 
 /// Settings without a subsection.
-const PLAIN: &[(&str, &[&str], Taken)] = &[
+const PLAIN: &[(&str, &[&str], TakeoverKind)] = &[
     (
         "core",
         &[
@@ -42,14 +42,14 @@ const PLAIN: &[(&str, &[&str], Taken)] = &[
             "trustctime",
             "whitespace",
         ],
-        Taken::Value,
+        TakeoverKind::Value,
     ),
-    ("core", &["attributesFile", "excludesFile"], Taken::Path),
-    ("apply", &["ignoreWhitespace", "whitespace"], Taken::Value),
-    ("blame", &["ignoreRevsFile"], Taken::Path),
-    ("commit", &["cleanup", "status", "verbose"], Taken::Value),
-    ("commit", &["template"], Taken::Path),
-    ("commit", &["gpgSign"], Taken::Signing),
+    ("core", &["attributesFile", "excludesFile"], TakeoverKind::Path),
+    ("apply", &["ignoreWhitespace", "whitespace"], TakeoverKind::Value),
+    ("blame", &["ignoreRevsFile"], TakeoverKind::Path),
+    ("commit", &["cleanup", "status", "verbose"], TakeoverKind::Value),
+    ("commit", &["template"], TakeoverKind::Path),
+    ("commit", &["gpgSign"], TakeoverKind::Signing),
     (
         "diff",
         &[
@@ -65,27 +65,31 @@ const PLAIN: &[(&str, &[&str], Taken)] = &[
             "submodule",
             "wsErrorHighlight",
         ],
-        Taken::Value,
+        TakeoverKind::Value,
     ),
-    ("diff", &["orderFile"], Taken::Path),
-    ("gpg", &["format", "minTrustLevel", "program"], Taken::Signing),
-    ("i18n", &["commitEncoding", "logOutputEncoding"], Taken::Value),
+    ("diff", &["orderFile"], TakeoverKind::Path),
+    ("gpg", &["format", "minTrustLevel", "program"], TakeoverKind::Signing),
+    ("i18n", &["commitEncoding", "logOutputEncoding"], TakeoverKind::Value),
     (
         "merge",
         &["conflictStyle", "default", "directoryRenames", "ff", "log", "renameLimit", "renames"],
-        Taken::Value,
+        TakeoverKind::Value,
     ),
-    ("pull", &["ff", "rebase"], Taken::Value),
-    ("rebase", &["autoSquash", "autoStash", "updateRefs"], Taken::Value),
-    ("rerere", &["autoUpdate", "enabled"], Taken::Value),
-    ("status", &["renameLimit", "renames", "showUntrackedFiles", "submoduleSummary"], Taken::Value),
-    ("submodule", &["recurse"], Taken::Value),
-    ("tag", &["forceSignAnnotated", "gpgSign"], Taken::Signing),
-    ("user", &["signingKey"], Taken::Signing),
+    ("pull", &["ff", "rebase"], TakeoverKind::Value),
+    ("rebase", &["autoSquash", "autoStash", "updateRefs"], TakeoverKind::Value),
+    ("rerere", &["autoUpdate", "enabled"], TakeoverKind::Value),
+    (
+        "status",
+        &["renameLimit", "renames", "showUntrackedFiles", "submoduleSummary"],
+        TakeoverKind::Value,
+    ),
+    ("submodule", &["recurse"], TakeoverKind::Value),
+    ("tag", &["forceSignAnnotated", "gpgSign"], TakeoverKind::Signing),
+    ("user", &["signingKey"], TakeoverKind::Signing),
 ];
 
 /// Settings with a subsection of any name.
-const NAMED: &[(&str, &[&str], Taken)] = &[
+const NAMED: &[(&str, &[&str], TakeoverKind)] = &[
     (
         "diff",
         &[
@@ -99,13 +103,13 @@ const NAMED: &[(&str, &[&str], Taken)] = &[
             "wordRegex",
             "xfuncname",
         ],
-        Taken::Value,
+        TakeoverKind::Value,
     ),
-    ("filter", &["clean", "process", "required", "smudge"], Taken::Value),
-    ("gpg", &["allowedSignersFile", "defaultKeyCommand", "program"], Taken::Signing),
-    ("merge", &["driver", "name", "recursive"], Taken::Value),
-    ("submodule", &["active", "branch", "ignore", "update"], Taken::Value),
-    ("submodule", &["url"], Taken::Url),
+    ("filter", &["clean", "process", "required", "smudge"], TakeoverKind::Value),
+    ("gpg", &["allowedSignersFile", "defaultKeyCommand", "program"], TakeoverKind::Signing),
+    ("merge", &["driver", "name", "recursive"], TakeoverKind::Value),
+    ("submodule", &["active", "branch", "ignore", "update"], TakeoverKind::Value),
+    ("submodule", &["url"], TakeoverKind::Url),
 ];
 
 /// Returns how a setting is taken over, with its name as git spells it; `None` if it stays in the checkout.
@@ -113,7 +117,7 @@ pub(super) fn taken(
     section: &str,
     subsection: Option<&str>,
     name: &str,
-) -> Option<(&'static str, &'static str, Taken)> {
+) -> Option<(&'static str, &'static str, TakeoverKind)> {
     // A clone sets git-lfs up by rules of its own.
     if section.eq_ignore_ascii_case("filter") && subsection == Some("lfs") {
         return None;

@@ -9,7 +9,7 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result, World};
 
 use super::merge_tree_answer::{Tokens, unreadable};
-use super::trivial_merge::Certain;
+use super::trivial_merge::CertainMerge;
 
 /// The entries of a conflicted path: base, ours, theirs.
 pub type Stages = [Option<TreeEntry>; 3];
@@ -62,8 +62,8 @@ impl From<Merged> for Preview {
     }
 }
 
-impl From<Certain> for Preview {
-    fn from(certain: Certain) -> Preview {
+impl From<CertainMerge> for Preview {
+    fn from(certain: CertainMerge) -> Preview {
         Preview { is_clean: certain.is_clean(), notes: certain.notes(), stages: certain.stages }
     }
 }

@@ -32,7 +32,7 @@ type Changes = BTreeMap<RepoPath, TreeChange>;
 
 /// A merge that is certain.
 #[derive(Debug, Default)]
-pub struct Certain {
+pub struct CertainMerge {
     /// The changes of their side only.
     edits: Vec<TreeChange>,
     /// The files with the changes of both sides.
@@ -49,7 +49,7 @@ struct MergedText {
     bytes: Vec<u8>,
 }
 
-impl Certain {
+impl CertainMerge {
     /// Returns `true` if there are no conflicts.
     pub fn is_clean(&self) -> bool {
         self.stages.is_empty()
@@ -107,7 +107,7 @@ impl Repo {
 
 impl CertainMerges<'_> {
     /// Merges two commits with the given merge bases; `None` if git has to do it.
-    pub fn commits(&mut self, bases: &[Oid], (ours, theirs): (Oid, Oid)) -> Option<Certain> {
+    pub fn commits(&mut self, bases: &[Oid], (ours, theirs): (Oid, Oid)) -> Option<CertainMerge> {
         let [base] = bases else {
             return None;
         };
@@ -119,7 +119,7 @@ impl CertainMerges<'_> {
 
     /// Merges two trees that began as `base`; `None` if git has to do it, also when an object
     /// cannot be read here.
-    pub fn trees(&mut self, base: Oid, (ours, theirs): (Oid, Oid)) -> Option<Certain> {
+    pub fn trees(&mut self, base: Oid, (ours, theirs): (Oid, Oid)) -> Option<CertainMerge> {
         if !self.is_plain {
             return None;
         }
@@ -130,7 +130,7 @@ impl CertainMerges<'_> {
         if is_in_the_way(&ours, &theirs) || is_in_the_way(&theirs, &ours) {
             return None;
         }
-        let mut certain = Certain::default();
+        let mut certain = CertainMerge::default();
         for (path, their) in theirs.iter() {
             match ours.get(path) {
                 None => certain.edits.push(their.clone()),
@@ -180,7 +180,7 @@ impl CertainMerges<'_> {
         &mut self,
         path: &RepoPath,
         (our, their): (&TreeChange, &TreeChange),
-        certain: &mut Certain,
+        certain: &mut CertainMerge,
     ) -> Option<()> {
         let (base, ours, theirs) = (our.old?, our.new?, their.new?);
         let plain = base.is_file() && base.has_mode_of(&ours) && base.has_mode_of(&theirs);

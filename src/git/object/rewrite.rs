@@ -10,7 +10,7 @@ use crate::model::{Code, Result, ResultExt as _};
 use super::message;
 
 /// A commit to rewrite.
-pub struct Again<'a> {
+pub struct CommitRewrite<'a> {
     /// The original commit.
     pub original: Oid,
     /// Its tree.
@@ -52,7 +52,7 @@ impl Repo {
     /// Rewrites a commit; `message` computes its message from the old one.
     pub fn write_commit_again(
         &self,
-        again: &Again<'_>,
+        again: &CommitRewrite<'_>,
         message: impl Fn(&[u8]) -> Vec<u8>,
     ) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", again.original);

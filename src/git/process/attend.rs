@@ -52,7 +52,7 @@ pub(super) enum Group {
 }
 
 /// The result of a child.
-pub(super) struct Attended {
+pub(super) struct ChildResult {
     pub(super) status: ExitStatus,
     /// Whether it was ended because its time was over.
     pub(super) is_late: bool,
@@ -61,7 +61,7 @@ pub(super) struct Attended {
 }
 
 /// Attends a child to its end.
-pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<Attended> {
+pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<ChildResult> {
     give(child, terms.input.take());
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let (of_out, of_err) = (Pipe::of(stdout.as_ref()), Pipe::of(stderr.as_ref()));
@@ -107,7 +107,7 @@ pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<Attended
     });
     read.transpose().map_err(|e| Error::io("cannot read the output of a program", e))?;
     let status = child.wait();
-    Ok(Attended {
+    Ok(ChildResult {
         status: status.map_err(|e| Error::io("cannot wait for a program", e))?,
         is_late,
         stdout: out,

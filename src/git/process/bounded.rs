@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use crate::git::scratch::Scratch;
 use crate::model::{Result, World};
 
-use super::attend::{Attended, Group, Terms, attend};
+use super::attend::{ChildResult, Group, Terms, attend};
 use super::program::on_path;
 use super::resource_limits::limit_address_space;
 use super::trace::Trace;
@@ -152,8 +152,8 @@ fn command(world: &World, program: &Path, args: &[&str]) -> Command {
 }
 
 /// Says how a program ended.
-fn finished(attended: Attended, limits: Limits) -> Finished {
-    let Attended { status, stdout, .. } = attended;
+fn finished(attended: ChildResult, limits: Limits) -> Finished {
+    let ChildResult { status, stdout, .. } = attended;
     let end = if attended.is_late {
         End::TimedOut
     } else if stdout.len() as u64 > limits.output_bytes {

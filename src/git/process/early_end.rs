@@ -4,7 +4,7 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
-use super::attend::{Attended, Terms};
+use super::attend::{ChildResult, Terms};
 
 /// Why a program ended before its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum EarlyEnd {
 impl EarlyEnd {
     /// Determines the reason; `None` for a program that ended by itself. A limit comes first: reaching one sends a
     /// signal as well.
-    pub(super) fn of(attended: &Attended, limits: &Limits) -> Option<EarlyEnd> {
+    pub(super) fn of(attended: &ChildResult, limits: &Limits) -> Option<EarlyEnd> {
         if attended.status.success() {
             return None;
         }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn end(raw: i32, is_late: bool, printed: usize) -> Option<String> {
-        let attended = Attended {
+        let attended = ChildResult {
             status: ExitStatus::from_raw(raw),
             is_late,
             stdout: vec![0; printed],

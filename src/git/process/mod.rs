@@ -31,7 +31,7 @@ use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::{full_disk, lock_file};
-use attend::{Attended, Group, Terms, attend};
+use attend::{ChildResult, Group, Terms, attend};
 use command_config::CommandConfig;
 use early_end::{EarlyEnd, Limits};
 use inherited_file::InPlaceOf;
@@ -247,7 +247,7 @@ impl Git {
         self.interrupt.release(child.id());
         let attended = attended?;
         let early_end = EarlyEnd::of(&attended, &limits);
-        let Attended { status, stdout, stderr, .. } = attended;
+        let ChildResult { status, stdout, stderr, .. } = attended;
         if let Some(traced) = traced {
             traced.ended(status.code());
         }

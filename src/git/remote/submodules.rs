@@ -82,7 +82,7 @@ impl From<String> for Refusal {
 }
 
 /// The values of a submodule.
-struct Said {
+struct SubmoduleValues {
     path: RepoPath,
     branch: Option<String>,
     url: Result<RemoteUrl, String>,
@@ -195,7 +195,7 @@ impl Repo {
         let Some(commit) = commit else {
             return Ok(Err(no_commit().into()));
         };
-        let Said { path, branch, url } = said;
+        let SubmoduleValues { path, branch, url } = said;
         Ok(match url {
             Ok(url) => Ok(Submodule { name, path, url, branch, commit }),
             Err(reason) => Err(Refusal { reason, pinned: Some(commit) }),
@@ -238,7 +238,10 @@ struct Listed<'a> {
 }
 
 /// Reads the name and the values of a submodule. Records a refused URL.
-fn read(section: &Listed<'_>, base: Option<&RemoteUrl>) -> Result<(String, Said), String> {
+fn read(
+    section: &Listed<'_>,
+    base: Option<&RemoteUrl>,
+) -> Result<(String, SubmoduleValues), String> {
     let name = text(section.name, "name")?;
     let is_up = |part: &str| part == ".." || part == "." || part.is_empty();
     if name.split(['/', '\\']).any(is_up) {
@@ -264,7 +267,7 @@ fn read(section: &Listed<'_>, base: Option<&RemoteUrl>) -> Result<(String, Said)
     let url =
         one("url")?.ok_or_else(|| "it has no url".to_owned()).and_then(|url| read_url(&url, base));
     let path = path.as_str().into();
-    Ok((name, Said { path, branch, url }))
+    Ok((name, SubmoduleValues { path, branch, url }))
 }
 
 fn read_url(url: &str, base: Option<&RemoteUrl>) -> Result<RemoteUrl, String> {

@@ -34,9 +34,9 @@ impl Repo {
         for path in ignored {
             rules.read = 0;
             match rules.look(&path)? {
-                Seen::Ignored | Seen::Nothing => {}
-                Seen::Whole => visible.push(path),
-                Seen::Parts(parts) => visible.extend(parts),
+                IgnoredPath::Ignored | IgnoredPath::Nothing => {}
+                IgnoredPath::Whole => visible.push(path),
+                IgnoredPath::Parts(parts) => visible.extend(parts),
             }
         }
         Ok(visible)
@@ -67,7 +67,7 @@ impl Repo {
 }
 
 /// The result for an ignored path.
-enum Seen {
+enum IgnoredPath {
     /// It contains nothing that git would show.
     Nothing,
     /// It stays ignored.
@@ -100,34 +100,34 @@ impl<'a> Rules<'a> {
         self.ignores.ignores(path.as_bytes(), is_directory)
     }
 
-    fn look(&mut self, path: &RepoPath) -> Result<Seen> {
+    fn look(&mut self, path: &RepoPath) -> Result<IgnoredPath> {
         self.world.interrupt.check()?;
         let on_disk = path.under(self.repo.workdir());
         let Ok(metadata) = std::fs::symlink_metadata(&on_disk) else {
-            return Ok(Seen::Nothing);
+            return Ok(IgnoredPath::Nothing);
         };
         let kind = metadata.file_type();
         if !(kind.is_dir() || kind.is_file() || kind.is_symlink()) {
-            return Ok(Seen::Nothing);
+            return Ok(IgnoredPath::Nothing);
         }
         if self.ignores(path, kind.is_dir())? {
-            return Ok(Seen::Ignored);
+            return Ok(IgnoredPath::Ignored);
         }
         if !kind.is_dir() {
             let tracked = self.index.entry_by_path(BStr::new(path.as_bytes()));
             // The tree's file at the path replaces it.
-            return Ok(if tracked.is_some() { Seen::Nothing } else { Seen::Whole });
+            return Ok(if tracked.is_some() { IgnoredPath::Nothing } else { IgnoredPath::Whole });
         }
         if is_repository(&on_disk) || self.read > MAX_READ {
-            return Ok(Seen::Whole);
+            return Ok(IgnoredPath::Whole);
         }
         if self.hides_itself(path)? {
-            return Ok(Seen::Ignored);
+            return Ok(IgnoredPath::Ignored);
         }
         self.directory(path)
     }
 
-    fn directory(&mut self, path: &RepoPath) -> Result<Seen> {
+    fn directory(&mut self, path: &RepoPath) -> Result<IgnoredPath> {
         use std::os::unix::ffi::OsStrExt as _;
         let mut names: Vec<_> = std::fs::read_dir(path.under(self.repo.workdir()))
             .into_iter()
@@ -144,20 +144,20 @@ impl<'a> Rules<'a> {
             below.extend_from_slice(name.as_bytes());
             let below = RepoPath::new(below);
             match self.look(&below)? {
-                Seen::Nothing => {}
-                Seen::Ignored => all = false,
-                Seen::Whole => parts.push(below),
-                Seen::Parts(some) => {
+                IgnoredPath::Nothing => {}
+                IgnoredPath::Ignored => all = false,
+                IgnoredPath::Whole => parts.push(below),
+                IgnoredPath::Parts(some) => {
                     all = false;
                     parts.extend(some);
                 }
             }
         }
         Ok(match (parts.is_empty(), all) {
-            (true, true) => Seen::Nothing,
-            (true, false) => Seen::Ignored,
-            (false, true) => Seen::Whole,
-            (false, false) => Seen::Parts(parts),
+            (true, true) => IgnoredPath::Nothing,
+            (true, false) => IgnoredPath::Ignored,
+            (false, true) => IgnoredPath::Whole,
+            (false, false) => IgnoredPath::Parts(parts),
         })
     }
 

@@ -132,12 +132,12 @@ impl<'a> Walk<'a> {
             }
             self.path.extend_from_slice(&name);
             match self.below(&tracked, kind) {
-                Below::Tracked => {}
-                Below::Directory(range) => {
+                IndexedBelow::Tracked => {}
+                IndexedBelow::Directory(range) => {
                     self.path.push(b'/');
                     self.directory(range)?;
                 }
-                Below::Unknown => {
+                IndexedBelow::Unknown => {
                     // A directory whose ignore file cannot be reached is left out as a whole.
                     if !std::mem::replace(&mut has_looked_for_rules, true) {
                         self.path.truncate(depth);
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns what the index has at the current path.
-    fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> Below {
+    fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> IndexedBelow {
         let entries = self.index.entries().get(tracked.clone()).unwrap_or_default();
         let backing = self.index.path_backing();
         let first =
@@ -192,10 +192,14 @@ impl<'a> Walk<'a> {
         if let Some(entry) = at
             && (kind != OnDisk::Directory || entry.mode == Mode::COMMIT)
         {
-            return Below::Tracked;
+            return IndexedBelow::Tracked;
         }
         if kind != OnDisk::Directory {
-            return if self.is_folded(kind) { Below::Tracked } else { Below::Unknown };
+            return if self.is_folded(kind) {
+                IndexedBelow::Tracked
+            } else {
+                IndexedBelow::Unknown
+            };
         }
         let mut prefix = self.path.clone();
         prefix.push(b'/');
@@ -204,9 +208,9 @@ impl<'a> Walk<'a> {
         let (_, rest) = entries.split_at(start);
         let count = rest.partition_point(|entry| entry.path_in(backing).starts_with(&prefix));
         if count == 0 {
-            return Below::Unknown;
+            return IndexedBelow::Unknown;
         }
-        Below::Directory(tracked.start + start..tracked.start + start + count)
+        IndexedBelow::Directory(tracked.start + start..tracked.start + start + count)
     }
 
     /// Returns `true` if the file is tracked under a spelling that this file system does not
@@ -296,7 +300,7 @@ fn metadata_of(path: &Path) -> std::io::Result<Option<std::fs::Metadata>> {
     }
 }
 
-enum Below {
+enum IndexedBelow {
     /// The path is in the index.
     Tracked,
     /// A directory with these entries below it.

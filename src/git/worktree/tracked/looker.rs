@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 /// The result of checking a path.
-pub(super) enum Look {
+pub(super) enum PathStat {
     /// Stat data; `None` if it does not exist, or only behind a symlink.
     Found(Option<rustix::fs::Stat>),
     /// This directory may not be searched.
@@ -51,18 +51,18 @@ impl Looker {
     pub(super) fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
             match self.look(BStr::new(above.as_bytes()))? {
-                Look::Found(Some(found))
+                PathStat::Found(Some(found))
                     if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
-                Look::Found(None) => return Ok(true),
-                Look::Found(Some(_)) | Look::Unsearchable(..) => return Ok(false),
+                PathStat::Found(None) => return Ok(true),
+                PathStat::Found(Some(_)) | PathStat::Unsearchable(..) => return Ok(false),
             }
         }
         let found = self.look(BStr::new(path.as_bytes()))?;
-        Ok(matches!(found, Look::Found(None)))
+        Ok(matches!(found, PathStat::Found(None)))
     }
 
     /// Reads the stat data of a path without following symlinks.
-    pub(super) fn look(&mut self, path: &BStr) -> Result<Look> {
+    pub(super) fn look(&mut self, path: &BStr) -> Result<PathStat> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
                 path.get(..at).expect("the slash is in the path"),
@@ -77,14 +77,16 @@ impl Looker {
         let parent = match &self.opened {
             Opened::Directory(opened) => opened,
             Opened::Root => &self.root,
-            Opened::Missing => return Ok(Look::Found(None)),
-            Opened::Unsearchable(at, error) => return Ok(Look::Unsearchable(at.clone(), *error)),
+            Opened::Missing => return Ok(PathStat::Found(None)),
+            Opened::Unsearchable(at, error) => {
+                return Ok(PathStat::Unsearchable(at.clone(), *error));
+            }
         };
         match rustix::fs::statat(parent, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Look::Found(Some(stat))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Found(None)),
+            Ok(stat) => Ok(PathStat::Found(Some(stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(PathStat::Found(None)),
             Err(e @ Errno::ACCESS) if !directory.is_empty() => {
-                Ok(Look::Unsearchable(RepoPath::from(directory), e))
+                Ok(PathStat::Unsearchable(RepoPath::from(directory), e))
             }
             Err(e) => Err(e).or_code(Code::Io, || format!("cannot look at '{path}'")),
         }

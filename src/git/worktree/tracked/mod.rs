@@ -19,7 +19,7 @@ use crate::git::index::MEANINGFUL;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-use looker::{Look, Looker};
+use looker::{Looker, PathStat};
 
 /// The state of the tracked files by stat data alone.
 #[derive(Default)]
@@ -80,8 +80,8 @@ pub(in crate::git) fn look(
             continue;
         }
         let found = match looker.look(path)? {
-            Look::Found(found) => found,
-            Look::Unsearchable(directory, error) => {
+            PathStat::Found(found) => found,
+            PathStat::Unsearchable(directory, error) => {
                 suspects.unsearchable.entry(directory).or_insert(error);
                 continue;
             }
@@ -127,11 +127,11 @@ impl Repo {
                     return Ok(false);
                 };
                 match looker.look(path)? {
-                    Look::Found(found) => {
+                    PathStat::Found(found) => {
                         let verdict = judge(entry, found, index.timestamp(), rules);
                         matches!(verdict, Verdict::Same)
                     }
-                    Look::Unsearchable(..) => false,
+                    PathStat::Unsearchable(..) => false,
                 }
             } else {
                 looker.is_free(&change.path)?
@@ -157,7 +157,7 @@ impl Repo {
         let mut there = Vec::new();
         for (number, entry) in index.entries().iter().enumerate() {
             if entry.flags.contains(Flags::SKIP_WORKTREE)
-                && let Look::Found(Some(_)) = looker.look(entry.path_in(paths))?
+                && let PathStat::Found(Some(_)) = looker.look(entry.path_in(paths))?
             {
                 there.push(number);
             }
