@@ -68,7 +68,7 @@ impl Why {
 /// Finds the files with the endings that git-lfs will store, one pattern each. An ending counts in capitals,
 /// too, because git matches it where names are case-insensitive.
 pub fn find(session: &Session, endings: &[String]) -> Result<Exempt> {
-    let mut look = Look::new(session, endings);
+    let mut look = PatternSearch::new(session, endings);
     let roots = look.roots()?;
     for root in &roots {
         look.learn(*root)?;
@@ -106,17 +106,17 @@ enum Kind {
 
 /// The content of a directory.
 #[derive(Clone, Copy, Default)]
-struct Below {
+struct DirectoryContent {
     /// The patterns that match a file stored in git.
     whole: Patterns,
     has_pointers: bool,
 }
 
-struct Look<'a> {
+struct PatternSearch<'a> {
     session: &'a Session,
     endings: &'a [String],
     objects: Objects,
-    trees: HashMap<Oid, Below>,
+    trees: HashMap<Oid, DirectoryContent>,
     blobs: HashMap<Oid, Kind>,
     /// The directories whose files are listed.
     listed: HashSet<(Oid, RepoPath)>,
@@ -125,10 +125,10 @@ struct Look<'a> {
     left_out: BTreeMap<usize, Why>,
 }
 
-impl<'a> Look<'a> {
-    fn new(session: &'a Session, endings: &'a [String]) -> Look<'a> {
+impl<'a> PatternSearch<'a> {
+    fn new(session: &'a Session, endings: &'a [String]) -> PatternSearch<'a> {
         assert!(endings.len() <= 128, "each pattern has a bit");
-        Look {
+        PatternSearch {
             session,
             endings,
             objects: session.repo.objects(),
@@ -210,7 +210,7 @@ impl<'a> Look<'a> {
             let Ok(entries) = self.objects.list(tree) else {
                 // In a partial clone, objects may be missing anywhere.
                 self.leave_out(Patterns::MAX, Why::NotHere);
-                self.trees.insert(tree, Below::default());
+                self.trees.insert(tree, DirectoryContent::default());
                 continue;
             };
             let directories =
@@ -223,7 +223,7 @@ impl<'a> Look<'a> {
                     continue;
                 }
             }
-            let mut below = Below::default();
+            let mut below = DirectoryContent::default();
             for one in &entries {
                 if one.entry.is_directory() {
                     let known = self.trees.get(&one.entry.id).copied().unwrap_or_default();

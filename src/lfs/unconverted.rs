@@ -23,7 +23,7 @@ pub struct Unconverted {
 /// Finds such a file in the histories of `tips`; `None` if git-lfs stores everything that the patterns match.
 /// Each directory is read once, however many commits have it.
 pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Option<Unconverted>> {
-    let mut look = Look {
+    let mut look = UnconvertedSearch {
         objects: session.repo.objects(),
         patterns: AttributePatterns::new(&patterns.include, &patterns.exclude)?,
         trees: HashSet::new(),
@@ -62,7 +62,7 @@ fn is_whole(objects: &Objects, blob: Oid) -> bool {
     objects.size(blob) != Some(0) && objects.lfs_pointer(blob).is_none()
 }
 
-struct Look {
+struct UnconvertedSearch {
     objects: Objects,
     patterns: AttributePatterns,
     /// The directories that were read, with their paths, because patterns depend on them.
@@ -71,7 +71,7 @@ struct Look {
     blobs: HashMap<Oid, bool>,
 }
 
-impl Look {
+impl UnconvertedSearch {
     fn whole_file(&mut self, root: Oid) -> Result<Option<RepoPath>> {
         let mut open = vec![(root, RepoPath::new(Vec::new()))];
         while let Some((tree, directory)) = open.pop() {

@@ -38,8 +38,8 @@ use crate::store::operation::commit_point::refuse_nested;
 use crate::store::operation::recover;
 use crate::store::{self, Session};
 
-use start_note::Begun;
-use starting_point::Look;
+use start_note::StartState;
+use starting_point::StartingPoint;
 
 pub use in_progress::{Stage, UnderWay, under_way};
 pub use old_history::{refuse_known_push, refuse_old_push, refuse_two_histories};
@@ -144,7 +144,7 @@ fn settle(session: &Session) -> Result<()> {
 }
 
 fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Result<MigrateReport> {
-    let look = Look::take(session, agents)?;
+    let look = StartingPoint::take(session, agents)?;
     if !look.is_needed {
         tidy(session)?;
         return report::up_to_date(session, &look);
@@ -154,7 +154,7 @@ fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Resu
         return report::of_look(session, &look);
     };
     let way = plan_install(session)?;
-    let begun = Begun::note(session).map_err(|error| disk_full::explain(session, error));
+    let begun = StartState::note(session).map_err(|error| disk_full::explain(session, error));
     let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
@@ -167,10 +167,10 @@ fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Resu
     // First delete the large folder: on a full disk no configuration can be written.
     let removed = atomic::remove_folder(&folder(&session.repo));
     match done {
-        Ok(done) => removed.and_then(|()| Begun::forget(&session.repo)).map(|()| done),
+        Ok(done) => removed.and_then(|()| StartState::forget(&session.repo)).map(|()| done),
         // The next migration restores the rest: its note stays.
         Err(error) => match standing.restore(session).and(removed) {
-            Ok(()) => Begun::forget(&session.repo).and(Err(error)),
+            Ok(()) => StartState::forget(&session.repo).and(Err(error)),
             Err(_) => Err(error),
         },
     }
@@ -182,10 +182,10 @@ fn tidy(session: &Session) -> Result<()> {
         return Ok(());
     }
     atomic::remove_folder(&folder(&session.repo))?;
-    if let Some(begun) = Begun::find(&session.repo)? {
+    if let Some(begun) = StartState::find(&session.repo)? {
         begun.standing.restore(session)?;
     }
-    Begun::forget(&session.repo)
+    StartState::forget(&session.repo)
 }
 
 /// Joins the maps of the steps of an import.
@@ -202,7 +202,7 @@ fn joined_map(session: &Session, imported: &Imported) -> ObjectMap {
 
 fn rewrite(
     session: &Session,
-    look: &Look,
+    look: &StartingPoint,
     set_up: bool,
     children: &Children,
 ) -> Result<MigrateReport> {
@@ -243,7 +243,7 @@ fn rewrite(
 
 fn import(
     session: &Session,
-    look: &Look,
+    look: &StartingPoint,
     besides: &[OffBranchCheckpoint],
     children: &Children,
 ) -> Result<Imported> {

@@ -4,7 +4,7 @@ use crate::model::Result;
 use crate::store::Session;
 
 use super::replaced::{self, Replaced};
-use super::starting_point::Look;
+use super::starting_point::StartingPoint;
 use super::{Agents, refuse_clone, report, require_git_lfs};
 
 /// The result of a migration, as far as it is known without the patterns.
@@ -28,7 +28,7 @@ pub enum Outlook {
 pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
     refuse_clone(session)?;
     require_git_lfs(session)?;
-    let look = Look::before_patterns(session, endings, Agents::Refuse)?;
+    let look = StartingPoint::before_patterns(session, endings, Agents::Refuse)?;
     if !look.is_needed {
         return Ok(Outlook::UpToDate);
     }

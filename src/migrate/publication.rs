@@ -130,22 +130,22 @@ enum Relation {
 }
 
 /// The refs and commits from before the rewrite, as this repository knows them.
-struct Before<'a> {
+struct BeforeRewrite<'a> {
     repo: &'a Repo,
     map: ObjectMap,
     /// The former values of refs.
     values: BTreeSet<(RefName, Oid)>,
 }
 
-impl<'a> Before<'a> {
-    fn read(repo: &'a Repo) -> Result<Before<'a>> {
+impl<'a> BeforeRewrite<'a> {
+    fn read(repo: &'a Repo) -> Result<BeforeRewrite<'a>> {
         let mut values = BTreeSet::new();
         for backup in repo.refs_below(ref_names::BACKUPS)? {
             if let Some(name) = ref_names::backed_up(&backup.name) {
                 values.insert((name, backup.id));
             }
         }
-        Ok(Before { repo, map: migration::known(repo)?, values })
+        Ok(BeforeRewrite { repo, map: migration::known(repo)?, values })
     }
 
     /// Returns the new commit of a branch that only the remote has; where it was not rewritten here,
@@ -231,7 +231,7 @@ fn plan(
     listed: &BTreeMap<RefName, Oid>,
 ) -> Result<Vec<RefChange>> {
     let repo = &session.repo;
-    let before = Before::read(repo)?;
+    let before = BeforeRewrite::read(repo)?;
     let (mut changes, mut ahead) = (Vec::new(), Vec::new());
     let map = RefName::from(ref_names::MIGRATIONS);
     for (name, theirs) in listed.iter().filter(|(name, _)| **name != map) {

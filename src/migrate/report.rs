@@ -15,7 +15,7 @@ use crate::store::refs::ref_names;
 
 use super::publication::PUBLISH;
 use super::replaced::{self, Replaced};
-use super::{Look, REMOTE};
+use super::{REMOTE, StartingPoint};
 
 /// The outcome of a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -165,12 +165,16 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
 }
 
 /// Returns the notes before a migration.
-pub(super) fn notes_of(session: &Session, look: &Look) -> Vec<String> {
+pub(super) fn notes_of(session: &Session, look: &StartingPoint) -> Vec<String> {
     notes(session, &look.refs)
 }
 
 /// Reports an operation that was just made.
-pub(super) fn of_record(session: &Session, look: &Look, record: &Record) -> Result<MigrateReport> {
+pub(super) fn of_record(
+    session: &Session,
+    look: &StartingPoint,
+    record: &Record,
+) -> Result<MigrateReport> {
     let report = MigrateReport {
         op: Some(record.op),
         head: head_commit(&session.repo)?,
@@ -183,7 +187,7 @@ pub(super) fn of_record(session: &Session, look: &Look, record: &Record) -> Resu
 }
 
 /// Reports that there was nothing to do here.
-pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport> {
+pub(super) fn up_to_date(session: &Session, look: &StartingPoint) -> Result<MigrateReport> {
     let report = MigrateReport {
         head: head_commit(&session.repo)?,
         patterns: look.patterns.include.clone(),
@@ -193,7 +197,7 @@ pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport
 }
 
 /// Reports the plan.
-pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
+pub(super) fn of_look(session: &Session, look: &StartingPoint) -> Result<MigrateReport> {
     let moves = |found: &&FoundRef| !is_of_no_commit(&session.repo, found.id);
     let refs = look.refs.iter().filter(moves).map(|found| MovedRef {
         name: found.name.clone(),

@@ -19,7 +19,7 @@ use crate::store::refs::ref_names;
 
 /// The state when a migration began.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Begun {
+pub(super) struct StartState {
     /// The configuration of git-lfs.
     pub(super) standing: LfsSetup,
     /// The journal of the previous migration: once it has changed, this one has moved its refs.
@@ -34,14 +34,16 @@ fn journal(repo: &Repo) -> Result<Option<Oid>> {
     repo.find_ref(&RefName::from(ref_names::MIGRATION_JOURNAL))
 }
 
-impl Begun {
+impl StartState {
     /// Records the current configuration; after an interrupted migration, that before it.
-    pub(super) fn note(session: &Session) -> Result<Begun> {
-        if let Some(begun) = Begun::find(&session.repo)? {
+    pub(super) fn note(session: &Session) -> Result<StartState> {
+        if let Some(begun) = StartState::find(&session.repo)? {
             return Ok(begun);
         }
-        let begun =
-            Begun { standing: LfsSetup::look(&session.repo), journal: journal(&session.repo)? };
+        let begun = StartState {
+            standing: LfsSetup::look(&session.repo),
+            journal: journal(&session.repo)?,
+        };
         let json = serde_json::to_vec(&begun)
             .or_code(Code::Io, || "cannot record the start of a migration".to_owned())?;
         let path = path(&session.repo);
@@ -51,9 +53,9 @@ impl Begun {
     }
 
     /// Finds the note of a migration that has not moved its refs; an invalid note counts as absent.
-    pub(super) fn find(repo: &Repo) -> Result<Option<Begun>> {
+    pub(super) fn find(repo: &Repo) -> Result<Option<StartState>> {
         let bytes = plain_file::read(path(repo)).unwrap_or_default();
-        let begun: Option<Begun> = serde_json::from_slice(&bytes).ok();
+        let begun: Option<StartState> = serde_json::from_slice(&bytes).ok();
         let journal = journal(repo)?;
         Ok(begun.filter(|begun| begun.journal == journal))
     }
@@ -66,5 +68,5 @@ impl Begun {
 
 /// Returns `true` if a migration has begun, and has not moved any ref.
 pub(super) fn was_cut_off(repo: &Repo) -> Result<bool> {
-    Ok(Begun::find(repo)?.is_some())
+    Ok(StartState::find(repo)?.is_some())
 }

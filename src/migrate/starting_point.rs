@@ -14,14 +14,14 @@ use crate::store::migration::ObjectMap;
 use super::{Agents, checks, plan_install};
 
 /// Everything known before anything is done.
-pub(super) struct Look {
+pub(super) struct StartingPoint {
     pub(super) patterns: Patterns,
     pub(super) refs: Vec<FoundRef>,
     /// Whether there is anything to do: a file that belongs to git-lfs is stored in git.
     pub(super) is_needed: bool,
 }
 
-impl Look {
+impl StartingPoint {
     /// Returns the import for git-lfs.
     pub(super) fn step(&self) -> ImportStep {
         ImportStep {
@@ -32,7 +32,7 @@ impl Look {
     }
 
     /// Examines everything, and refuses if anything prevents the migration.
-    pub(super) fn take(session: &Session, agents: Agents) -> Result<Look> {
+    pub(super) fn take(session: &Session, agents: Agents) -> Result<StartingPoint> {
         match in_effect(session) {
             Err(error) if error.code() == Code::NoLfsPatterns => {
                 let refs = migration::movable(&session.repo)?;
@@ -40,7 +40,7 @@ impl Look {
                 let work = checks::Work { refs: &refs, patterns: &patterns, endings: &[] };
                 checks::refuse(session, &work, agents).and(Err(error))
             }
-            patterns => Look::at(session, &[], agents, patterns?),
+            patterns => StartingPoint::at(session, &[], agents, patterns?),
         }
     }
 
@@ -50,12 +50,12 @@ impl Look {
         session: &Session,
         endings: &[String],
         agents: Agents,
-    ) -> Result<Look> {
+    ) -> Result<StartingPoint> {
         let patterns = match in_effect(session) {
             Err(error) if error.code() == Code::NoLfsPatterns => Patterns::default(),
             patterns => patterns?,
         };
-        Look::at(session, endings, agents, patterns)
+        StartingPoint::at(session, endings, agents, patterns)
     }
 
     fn at(
@@ -63,11 +63,11 @@ impl Look {
         endings: &[String],
         agents: Agents,
         patterns: Patterns,
-    ) -> Result<Look> {
+    ) -> Result<StartingPoint> {
         let repo = &session.repo;
         checks::refuse_incomplete(repo)?;
         let refs = migration::movable(repo)?;
-        let mut look = Look { patterns, refs, is_needed: true };
+        let mut look = StartingPoint { patterns, refs, is_needed: true };
         let mut sought = look.patterns.clone();
         let given = endings.iter().map(|ending| format!("*{ending}"));
         sought.include.extend(given);
