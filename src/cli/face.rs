@@ -15,7 +15,7 @@ use crate::ui::sent::Sent;
 use crate::ui::theme::Palette;
 use crate::ui::{Answer, print_error, print_json_error};
 
-use super::look::{Look, Wanted};
+use super::look::{GitDisplay, Wanted};
 
 /// The number of the signal that is sent when the terminal closes.
 const SIGHUP: i32 = 1;
@@ -47,7 +47,7 @@ pub(super) struct Face<'a> {
     /// What the command line says of colors and the pager.
     pub(super) wanted: Wanted,
     /// What the configuration says of them, once a repository was opened.
-    pub(super) look: OnceCell<Look>,
+    pub(super) look: OnceCell<GitDisplay>,
     /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
     pub(super) measured_at: OnceCell<Option<PathBuf>>,
     /// Whether '--verbose' was given.

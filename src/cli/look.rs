@@ -29,14 +29,14 @@ pub(super) struct Wanted {
 
 /// What git's configuration says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct GitDisplay {
     color_ui: Option<String>,
     pager: PagerSettings,
 }
 
-impl Look {
-    fn of(repo: &Repo) -> Look {
-        Look {
+impl GitDisplay {
+    fn of(repo: &Repo) -> GitDisplay {
+        GitDisplay {
             color_ui: repo.config("color.ui"),
             pager: PagerSettings {
                 own: repo.config("pager.colony"),
@@ -47,7 +47,7 @@ impl Look {
 }
 
 /// Decides about colors: the flag, then `NO_COLOR`, then `color.ui`, then whether it is a terminal.
-fn palette(world: &World, when: ColorWhen, look: &Look, is_terminal: bool) -> Palette {
+fn palette(world: &World, when: ColorWhen, look: &GitDisplay, is_terminal: bool) -> Palette {
     let painted = match (when, look.color_ui.as_deref()) {
         (ColorWhen::Always, _) => true,
         (ColorWhen::Never, _) => false,
@@ -68,7 +68,7 @@ impl Face<'_> {
     /// Notes what the configuration of the repository says, the first that was opened.
     pub(super) fn note_look(&self, repo: Option<&Repo>) {
         if let Some(repo) = repo {
-            self.look.get_or_init(|| Look::of(repo));
+            self.look.get_or_init(|| GitDisplay::of(repo));
             self.note_times(repo.workdir(), |key| repo.config(key));
         }
     }
@@ -113,7 +113,7 @@ impl Face<'_> {
         palette(&self.env.world, self.wanted.color, &self.look(), is_seen)
     }
 
-    fn look(&self) -> Look {
+    fn look(&self) -> GitDisplay {
         self.look.get().cloned().unwrap_or_default()
     }
 
@@ -131,7 +131,7 @@ impl Face<'_> {
 /// Returns the palette for usage errors, which are printed before anything is opened.
 pub(super) fn early_palette(env: &Env) -> Palette {
     let is_seen = env.terminal.has_stderr;
-    palette(&env.world, ColorWhen::Auto, &Look::default(), is_seen)
+    palette(&env.world, ColorWhen::Auto, &GitDisplay::default(), is_seen)
 }
 
 /// Shows a text in a pager, where it does not fit and there is one.

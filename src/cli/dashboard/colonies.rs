@@ -9,7 +9,7 @@ use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::server::Dashboard;
 use super::shapes;
@@ -21,7 +21,11 @@ const BRANCH: &str = "main";
 const COMMIT: &str = "HEAD";
 
 /// Lists the colonies; the default one is always there.
-pub(super) fn list(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn list(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let id = dashboard.read(&["status", "id"], &asked.interrupt);
     let here = id.object.get("origin_url").and_then(Value::as_str).map(str::to_owned);
     let answered = dashboard.run(route, asked)?;
@@ -77,7 +81,11 @@ fn stored(colony: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Shows the repository of a colony; one that is unknown or has none has the defaults.
-pub(super) fn show(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn show(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let answered = dashboard.run(route, asked)?;
     let code = answered.object.get("code").and_then(Value::as_str);
     if answered.is_failure() && code != Some("colony-not-found") {
@@ -91,7 +99,11 @@ pub(super) fn show(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
 static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
 /// Records a new colony.
-pub(super) fn create(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn create(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     if is_known(dashboard, &asked) {
         let id = asked.text("id").unwrap_or_default();
         let message = format!("there is a colony '{id}' already");
@@ -104,7 +116,11 @@ pub(super) fn create(dashboard: &Dashboard, route: &'static Route, asked: Asked)
 }
 
 /// Records the repository of a colony that is known.
-pub(super) fn save(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn save(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let id = asked.text("id").unwrap_or_default();
     if id != DEFAULT && !is_known(dashboard, &asked) {
         let message = format!("there is no colony '{id}'");
@@ -115,13 +131,13 @@ pub(super) fn save(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
     record(dashboard, route, asked)
 }
 
-fn is_known(dashboard: &Dashboard, asked: &Asked) -> bool {
+fn is_known(dashboard: &Dashboard, asked: &RouteRequest) -> bool {
     let answered = dashboard.read(&["clones", "colony", "list"], &asked.interrupt);
     let id = asked.text("id");
     known(&answered.object).any(|colony| colony.get("name").and_then(Value::as_str) == id)
 }
 
-fn record(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+fn record(dashboard: &Dashboard, route: &'static Route, asked: RouteRequest) -> Result<Reply> {
     require_reach(dashboard, asked.text("origin_url").unwrap_or_default())?;
     let id = asked.arguments.get("id").cloned().unwrap_or_default();
     let answered = dashboard.run(route, asked)?;

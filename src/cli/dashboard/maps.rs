@@ -6,10 +6,10 @@ use crate::cli::served::run_action::{Answered, as_object};
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
-use super::operation::{Ended, Kind, Status};
+use super::operation::{Kind, OperationEnd, Status};
 use super::operation_routes;
 use super::repo_map::{Named, require_sources};
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::server::Dashboard;
 
@@ -17,7 +17,7 @@ use super::server::Dashboard;
 pub(super) fn start(
     dashboard: &Dashboard,
     route: &'static Route,
-    mut asked: Asked,
+    mut asked: RouteRequest,
 ) -> Result<Reply> {
     require_sources(&asked)?;
     let sources = asked.arguments.get("enabled_sources").cloned().unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn start(
 /// Refuses names that the map does not have, as far as that is known without the network.
 fn require_known(
     dashboard: &Dashboard,
-    asked: &Asked,
+    asked: &RouteRequest,
     named: &Named,
     sources: &Value,
 ) -> Result<()> {
@@ -81,7 +81,7 @@ fn require_known(
 }
 
 /// Reads how a map ended.
-fn ended(answered: &Answered) -> Ended {
+fn ended(answered: &Answered) -> OperationEnd {
     let object = &answered.object;
     let results = object.get("results").and_then(Value::as_array);
     let rows: Vec<&Map<String, Value>> =
@@ -102,7 +102,7 @@ fn ended(answered: &Answered) -> Ended {
         "scope_id": rows.first().and_then(|row| row.get("scope_id")),
         "knowledge": object.get("knowledge"),
     });
-    Ended {
+    OperationEnd {
         status,
         message: if reasons.is_empty() {
             answered.message().to_owned()

@@ -61,7 +61,7 @@ pub(super) struct Done {
 }
 
 /// How an operation ended, by what its command answered.
-pub(super) struct Ended {
+pub(super) struct OperationEnd {
     pub(super) status: Status,
     pub(super) message: String,
     /// The members of its kind.
@@ -125,7 +125,7 @@ impl Operation {
     }
 
     /// Takes what the command answered.
-    pub(super) fn end(&mut self, answered: &Answered, ended: Ended, at: String) {
+    pub(super) fn end(&mut self, answered: &Answered, ended: OperationEnd, at: String) {
         let member = |name: &str| answered.object.get(name).cloned().unwrap_or_default();
         let is_interrupted = answered.is_failure() && member("code") == "interrupted";
         self.status = if is_interrupted { Status::Canceled } else { ended.status };

@@ -10,9 +10,9 @@ use crate::model::time;
 use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
-use super::operation::{Ended, Kind, Operation};
+use super::operation::{Kind, Operation, OperationEnd};
 use super::operations::Job;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::server::Dashboard;
 use super::shapes;
 use super::stream::Message;
@@ -23,7 +23,7 @@ pub(super) fn begin(
     kind: Kind,
     words: Vec<OsString>,
     own: Map<String, Value>,
-    ended: fn(&Answered) -> Ended,
+    ended: fn(&Answered) -> OperationEnd,
 ) -> Result<Reply> {
     let world = &dashboard.place.world;
     let random = (world.entropy)() & 0xffff_ffff_ffff;
@@ -55,13 +55,21 @@ pub(super) fn list(dashboard: &Dashboard, kind: Option<Kind>) -> Reply {
 }
 
 /// Shows one.
-pub(super) fn one(dashboard: &Dashboard, kind: Option<Kind>, asked: &Asked) -> Result<Reply> {
+pub(super) fn one(
+    dashboard: &Dashboard,
+    kind: Option<Kind>,
+    asked: &RouteRequest,
+) -> Result<Reply> {
     let id = asked.own_text("op_id").unwrap_or_default();
     dashboard.operations.find(id, kind).map(one_reply).ok_or_else(|| unknown(id))
 }
 
 /// Cancels one.
-pub(super) fn cancel(dashboard: &Dashboard, kind: Option<Kind>, asked: &Asked) -> Result<Reply> {
+pub(super) fn cancel(
+    dashboard: &Dashboard,
+    kind: Option<Kind>,
+    asked: &RouteRequest,
+) -> Result<Reply> {
     let shown = one(dashboard, kind, asked)?;
     if asked.dry_run {
         return Ok(shown);

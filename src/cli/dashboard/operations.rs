@@ -20,7 +20,7 @@ use crate::model::progress::{Progress, Step};
 use crate::model::time;
 use crate::model::{Code, Error, Result};
 
-use super::operation::{Done, Ended, Kind, Operation, Status};
+use super::operation::{Done, Kind, Operation, OperationEnd, Status};
 use super::stream::Message;
 
 /// How many operations are listed.
@@ -73,7 +73,7 @@ pub(super) struct Job {
     pub(super) op_id: String,
     pub(super) words: Vec<OsString>,
     /// Reads how it ended from the answer of the command.
-    pub(super) ended: fn(&Answered) -> Ended,
+    pub(super) ended: fn(&Answered) -> OperationEnd,
     pub(super) place: Place,
     pub(super) calls: Calls,
     pub(super) sender: Sender<Message>,

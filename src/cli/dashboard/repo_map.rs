@@ -8,7 +8,7 @@ use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
 use super::colonies::require_reach;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::server::Dashboard;
 
@@ -22,7 +22,7 @@ pub(super) struct Named {
 
 impl Named {
     /// Takes it out of a request, and puts in what the command calls it: a revision here, a branch and a commit elsewhere.
-    pub(super) fn take(dashboard: &Dashboard, asked: &mut Asked) -> Result<Named> {
+    pub(super) fn take(dashboard: &Dashboard, asked: &mut RouteRequest) -> Result<Named> {
         let arguments = &mut asked.arguments;
         let is_empty = |value: &Value| value.is_null() || value == "";
         arguments.retain(|name, value| {
@@ -64,18 +64,18 @@ impl Named {
 fn load(
     dashboard: &Dashboard,
     route: &'static Route,
-    mut asked: Asked,
+    mut asked: RouteRequest,
 ) -> Result<(Named, Answered)> {
     let named = Named::take(dashboard, &mut asked)?;
     let is_fresh = asked.own_flag("fresh", false)?;
     if !is_fresh && named.origin_url.is_string() {
         let mut arguments = asked.arguments.clone();
         arguments.insert("offline".to_owned(), true.into());
-        let offline = Asked {
+        let offline = RouteRequest {
             arguments,
             interrupt: asked.interrupt.clone(),
             progress: asked.progress.clone(),
-            ..Asked::default()
+            ..RouteRequest::default()
         };
         let answered = dashboard.run(route, offline)?;
         let is_unknown = answered.is_failure()
@@ -88,7 +88,11 @@ fn load(
 }
 
 /// The map, row by row.
-pub(super) fn show(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn show(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let (named, answered) = load(dashboard, route, asked)?;
     if answered.is_failure() {
         return Ok(answered.into());
@@ -106,7 +110,11 @@ pub(super) fn show(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
 }
 
 /// The tree of its files.
-pub(super) fn tree(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn tree(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let (named, answered) = load(dashboard, route, asked)?;
     if answered.is_failure() {
         return Ok(answered.into());
@@ -117,7 +125,11 @@ pub(super) fn tree(dashboard: &Dashboard, route: &'static Route, asked: Asked) -
 }
 
 /// What mapping would be called with; nothing is executed.
-pub(super) fn preview(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn preview(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     require_sources(&asked)?;
     let (named, answered) = load(dashboard, route, asked)?;
     if answered.is_failure() {
@@ -131,7 +143,7 @@ pub(super) fn preview(dashboard: &Dashboard, route: &'static Route, asked: Asked
 }
 
 /// No source is not all sources.
-pub(super) fn require_sources(asked: &Asked) -> Result<()> {
+pub(super) fn require_sources(asked: &RouteRequest) -> Result<()> {
     let sources = asked.arguments.get("enabled_sources");
     if sources.and_then(Value::as_array).is_some_and(Vec::is_empty) {
         let message =

@@ -27,7 +27,7 @@ const DRY_RUN: &str = "dry_run";
 
 /// What a request asks of its route.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RouteRequest {
     /// Whose request it is.
     pub(super) client: String,
     /// The arguments of the command.
@@ -44,7 +44,7 @@ pub(super) struct Asked {
     pub(super) progress: Progress,
 }
 
-impl Asked {
+impl RouteRequest {
     /// Returns an own argument that is a text.
     pub(super) fn own_text(&self, name: &str) -> Option<&str> {
         self.own.get(name).and_then(Value::as_str)
@@ -114,8 +114,8 @@ pub(super) fn asked(
     route: &'static Route,
     client: String,
     mut given: Map<String, Value>,
-) -> Result<Asked> {
-    let mut asked = Asked { client, ..Asked::default() };
+) -> Result<RouteRequest> {
+    let mut asked = RouteRequest { client, ..RouteRequest::default() };
     if !route.only_reads() {
         asked.dry_run = flag(given.remove(DRY_RUN).as_ref(), DRY_RUN)?.unwrap_or(false);
         let preview = given.remove(PREVIEW_ID);

@@ -17,7 +17,7 @@ use crate::model::progress::Progress;
 use super::files::WebFiles;
 use super::login::Logins;
 use super::operations::Operations;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::stream::Streams;
 
@@ -57,7 +57,7 @@ pub(super) struct About {
 
 impl Dashboard {
     /// Runs the command of a route.
-    pub(super) fn run(&self, route: &'static Route, asked: Asked) -> Result<Answered> {
+    pub(super) fn run(&self, route: &'static Route, asked: RouteRequest) -> Result<Answered> {
         self.run_at(&self.place, route, asked)
     }
 
@@ -66,7 +66,7 @@ impl Dashboard {
         &self,
         place: &Place,
         route: &'static Route,
-        asked: Asked,
+        asked: RouteRequest,
     ) -> Result<Answered> {
         let wanted = self.previewed(route, &asked)?;
         let own = own(route, asked.interrupt, asked.progress);
@@ -81,7 +81,11 @@ impl Dashboard {
 
     /// Returns the preview that comes before a change by a route; `None` if there is none, or if the one that came back
     /// is still right.
-    pub(super) fn preview(&self, route: &'static Route, asked: &Asked) -> Result<Option<Answered>> {
+    pub(super) fn preview(
+        &self,
+        route: &'static Route,
+        asked: &RouteRequest,
+    ) -> Result<Option<Answered>> {
         let wanted = self.previewed(route, asked)?;
         if !route.action.effect.destroys(&wanted.arguments) {
             return Ok(None);
@@ -92,7 +96,7 @@ impl Dashboard {
     }
 
     /// Returns the command line of a route, as it is previewed.
-    fn previewed(&self, route: &'static Route, asked: &Asked) -> Result<Previewed<'static>> {
+    fn previewed(&self, route: &'static Route, asked: &RouteRequest) -> Result<Previewed<'static>> {
         let action = &route.action;
         let arguments = actions::typed_arguments(&self.grammar, action, &asked.arguments)?;
         let line = actions::command_line(&self.grammar, action, &arguments)?;
@@ -107,7 +111,7 @@ impl Dashboard {
     }
 
     /// Returns the command line of a route.
-    pub(super) fn line(&self, route: &'static Route, asked: &Asked) -> Result<CommandLine> {
+    pub(super) fn line(&self, route: &'static Route, asked: &RouteRequest) -> Result<CommandLine> {
         self.previewed(route, asked).map(|wanted| wanted.line)
     }
 }

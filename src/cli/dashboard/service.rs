@@ -23,7 +23,7 @@ use super::answer::{self, Reply};
 use super::files::INDEX;
 use super::guard::{self, Refusal, Target};
 use super::login::Attempt;
-use super::requests::{self, Asked};
+use super::requests::{self, RouteRequest};
 use super::routes::{BASE, By, ROUTES, Route};
 use super::server::{Dashboard, MAX_FETCHES, about_routes};
 use super::shapes::Shape;
@@ -109,7 +109,7 @@ async fn file(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Resp
 }
 
 /// Answers a route.
-fn answered(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Reply {
+fn answered(dashboard: &Dashboard, route: &'static Route, asked: RouteRequest) -> Reply {
     let reply = match route.by {
         By::Code(shape) => shaped(dashboard, route, shape, asked),
         By::Command | By::Login | By::Stream => dashboard.run(route, asked).map(Reply::from),
@@ -121,7 +121,7 @@ fn shaped(
     dashboard: &Dashboard,
     route: &'static Route,
     shape: Shape,
-    asked: Asked,
+    asked: RouteRequest,
 ) -> Result<Reply> {
     match shape {
         Shape::State => shapes::state(dashboard, route, asked),
@@ -207,7 +207,7 @@ impl Dashboard {
     }
 
     /// Lets few calls at once wait for the network: a server that never answers holds none of the others up.
-    fn fetch(&self, route: &Route, asked: &Asked) -> Result<Option<OwnedSemaphorePermit>> {
+    fn fetch(&self, route: &Route, asked: &RouteRequest) -> Result<Option<OwnedSemaphorePermit>> {
         let may_fetch = matches!(route.by, By::Code(Shape::Map | Shape::Tree | Shape::MapPreview));
         if !may_fetch || !asked.arguments.contains_key("origin_url") {
             return Ok(None);

@@ -8,7 +8,7 @@ use crate::model::{Code, Error, Result};
 
 use super::answer::Reply;
 use super::operation::Kind;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::server::Dashboard;
 
@@ -55,7 +55,11 @@ pub(super) enum Shape {
 const MAX_PAGES: u64 = 50_000;
 
 /// The status, and what the frame of every page shows.
-pub(super) fn state(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn state(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let interrupt = asked.interrupt.clone();
     let answered = dashboard.run(route, asked)?;
     if answered.is_failure() {
@@ -78,7 +82,11 @@ pub(super) fn state(dashboard: &Dashboard, route: &'static Route, asked: Asked) 
 }
 
 /// The scopes, each with its statistics.
-pub(super) fn scopes(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn scopes(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let interrupt = asked.interrupt.clone();
     let mut reply = Reply::from(dashboard.run(route, asked)?);
     let stats = dashboard.read(&["pages", "stats"], &interrupt);
@@ -94,7 +102,11 @@ pub(super) fn scopes(dashboard: &Dashboard, route: &'static Route, asked: Asked)
 }
 
 /// The pages, within the limit of one answer.
-pub(super) fn pages(dashboard: &Dashboard, route: &'static Route, asked: Asked) -> Result<Reply> {
+pub(super) fn pages(
+    dashboard: &Dashboard,
+    route: &'static Route,
+    asked: RouteRequest,
+) -> Result<Reply> {
     let given = asked.arguments.get("limit");
     let limit = given.and_then(|limit| limit.as_u64().or_else(|| limit.as_str()?.parse().ok()));
     if limit.is_some_and(|limit| limit > MAX_PAGES) {
@@ -108,7 +120,7 @@ pub(super) fn pages(dashboard: &Dashboard, route: &'static Route, asked: Asked) 
 pub(super) fn working_set(
     dashboard: &Dashboard,
     route: &'static Route,
-    asked: Asked,
+    asked: RouteRequest,
 ) -> Result<Reply> {
     let agent = asked.own_text("agent").map(str::to_owned);
     let answered = match agent {
@@ -134,7 +146,7 @@ fn of_agent(place: &Place, agent: String) -> Place {
 pub(super) fn diff(
     dashboard: &Dashboard,
     route: &'static Route,
-    mut asked: Asked,
+    mut asked: RouteRequest,
 ) -> Result<Reply> {
     let since_left = asked.own_flag("since_left", true)?;
     let wants_patch =

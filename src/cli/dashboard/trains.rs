@@ -8,9 +8,9 @@ use crate::cli::served::run_action::{Answered, as_object};
 use crate::model::Result;
 
 use super::answer::Reply;
-use super::operation::{Ended, Kind, Status};
+use super::operation::{Kind, OperationEnd, Status};
 use super::operation_routes;
-use super::requests::Asked;
+use super::requests::RouteRequest;
 use super::routes::Route;
 use super::server::Dashboard;
 
@@ -20,7 +20,7 @@ pub(super) fn start(
     dashboard: &Dashboard,
     route: &'static Route,
     kind: Kind,
-    asked: Asked,
+    asked: RouteRequest,
 ) -> Result<Reply> {
     if asked.dry_run {
         return dashboard.run(route, asked).map(Reply::from);
@@ -33,7 +33,7 @@ pub(super) fn start(
 }
 
 /// Returns what was asked for, and room for what comes of it.
-fn wanted(route: &Route, mut asked: Asked) -> Map<String, Value> {
+fn wanted(route: &Route, mut asked: RouteRequest) -> Map<String, Value> {
     let takes = route.action.takes.iter().map(|takes| takes.name);
     let mut own: Map<_, _> = takes
         .map(|name| (name.to_owned(), asked.arguments.remove(name).unwrap_or_default()))
@@ -43,14 +43,14 @@ fn wanted(route: &Route, mut asked: Asked) -> Map<String, Value> {
 }
 
 /// Reads how a landing or a try ended.
-fn ended(answered: &Answered) -> Ended {
+fn ended(answered: &Answered) -> OperationEnd {
     let message = answered.message().to_owned();
     if answered.is_failure() {
-        return Ended { status: Status::Error, message, own: Map::new() };
+        return OperationEnd { status: Status::Error, message, own: Map::new() };
     }
     let outcome = answered.object.get("outcome").cloned().unwrap_or_default();
     let status = serde_json::from_value(outcome).unwrap_or(Status::Error);
-    Ended { status, message, own: as_object(json!({ "result": answered.object })) }
+    OperationEnd { status, message, own: as_object(json!({ "result": answered.object })) }
 }
 
 #[cfg(test)]

@@ -10,24 +10,24 @@ use crate::cli::served::run_action::Answered;
 use crate::model::progress::{Progress, Step};
 use crate::model::{Code, Error, Result};
 
-use super::pace::{Pace, Told};
+use super::pace::{Pace, ProgressReport};
 
 /// Returns where a call tells its progress, and who hears it, if the client wants to.
 pub(super) fn progress(
     context: &RequestContext<RoleServer>,
-) -> (Progress, Option<tokio::sync::mpsc::Receiver<Told>>) {
+) -> (Progress, Option<tokio::sync::mpsc::Receiver<ProgressReport>>) {
     if context.meta.get_progress_token().is_none() {
         return (Progress::unwanted(), None);
     }
     let (tell, told) = tokio::sync::mpsc::channel(4);
     let progress = Progress::new(move |step| {
         let step = match *step {
-            Step::Files { what, done } => Told {
+            Step::Files { what, done } => ProgressReport {
                 done: f64::from(u32::try_from(done).unwrap_or(u32::MAX)),
                 total: None,
                 what: what.to_owned(),
             },
-            Step::Part { what, done, total, .. } => Told {
+            Step::Part { what, done, total, .. } => ProgressReport {
                 done: f64::from(u32::try_from(done).unwrap_or(u32::MAX)),
                 total: Some(f64::from(u32::try_from(total).unwrap_or(u32::MAX))),
                 what: what.to_owned(),
@@ -45,7 +45,7 @@ pub(super) async fn attend(
     mut work: tokio::task::JoinHandle<Answered>,
     call: &Call,
     context: &RequestContext<RoleServer>,
-    mut told: Option<tokio::sync::mpsc::Receiver<Told>>,
+    mut told: Option<tokio::sync::mpsc::Receiver<ProgressReport>>,
     limit: Option<Duration>,
 ) -> Result<Answered> {
     /// As long as the runtime can wait.

@@ -17,7 +17,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use crate::env::Env;
 use crate::model::interrupt::Interrupt;
 
-use super::messages::{self, OpenRequests, Taken, is_id};
+use super::messages::{self, LineUse, OpenRequests, is_id};
 use super::server::Server;
 
 /// The longest message: the longest arguments, twice.
@@ -160,14 +160,14 @@ impl Reader {
             std::thread::sleep(POLL_INTERVAL);
         }
         match self.open.take(&line.head) {
-            Taken::Dropped => Ok(()),
-            Taken::Line => self.handle.block_on(self.lines.write_all(&line.head)),
-            Taken::Batch(messages) => {
+            LineUse::Dropped => Ok(()),
+            LineUse::Line => self.handle.block_on(self.lines.write_all(&line.head)),
+            LineUse::Batch(messages) => {
                 let lines: Vec<_> = messages.iter().map(Value::to_string).collect();
                 let text = lines.join("\n") + "\n";
                 self.handle.block_on(self.lines.write_all(text.as_bytes()))
             }
-            Taken::Refused(refusal) => {
+            LineUse::Refused(refusal) => {
                 self.refuse(&refusal.unwrap_or_else(|| messages::not_json(&line.id())))
             }
         }?;

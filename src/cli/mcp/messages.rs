@@ -27,7 +27,7 @@ const INVALID_PARAMS: i32 = -32602;
 
 /// What becomes of a line of the input.
 #[derive(Debug, PartialEq)]
-pub(super) enum Taken {
+pub(super) enum LineUse {
     /// The protocol reads the line as it is.
     Line,
     /// The protocol reads these messages of a batch.
@@ -58,18 +58,18 @@ struct Batch {
 
 impl OpenRequests {
     /// Takes a line of the client.
-    pub(super) fn take(&self, line: &[u8]) -> Taken {
+    pub(super) fn take(&self, line: &[u8]) -> LineUse {
         if line.trim_ascii().is_empty() {
-            return Taken::Line;
+            return LineUse::Line;
         }
         match serde_json::from_slice::<Value>(line) {
             // Its id is found by the caller, who has the bytes.
-            Err(_) => Taken::Refused(None),
+            Err(_) => LineUse::Refused(None),
             Ok(Value::Array(messages)) => self.take_batch(messages),
             Ok(message) => match self.lock().take(&message) {
-                Ok(()) => Taken::Line,
-                Err(Value::Null) => Taken::Dropped,
-                Err(refusal) => Taken::Refused(Some(refusal)),
+                Ok(()) => LineUse::Line,
+                Err(Value::Null) => LineUse::Dropped,
+                Err(refusal) => LineUse::Refused(Some(refusal)),
             },
         }
     }
@@ -85,11 +85,11 @@ impl OpenRequests {
         answers.filter(|answers| !answers.is_empty()).map(Value::from).collect()
     }
 
-    fn take_batch(&self, messages: Vec<Value>) -> Taken {
+    fn take_batch(&self, messages: Vec<Value>) -> LineUse {
         let mut requests = self.lock();
         if messages.is_empty() || !requests.has_batches {
             let message = "a list of messages is not empty, and of protocol version 2025-03-26";
-            return Taken::Refused(Some(error(&Value::Null, INVALID_REQUEST, message)));
+            return LineUse::Refused(Some(error(&Value::Null, INVALID_REQUEST, message)));
         }
         let mut batch = Batch { waiting: HashSet::new(), answers: Vec::new() };
         let mut taken = Vec::new();
@@ -107,7 +107,7 @@ impl OpenRequests {
         }
         // Where no request is left, the refusals are taken by `take_whole`.
         requests.batches.push(batch);
-        Taken::Batch(taken)
+        LineUse::Batch(taken)
     }
 
     /// Notes a line of the protocol; returns the line that is written now, if any.
@@ -258,13 +258,13 @@ pub(super) fn is_id(id: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn take(open: &OpenRequests, message: &Value) -> Taken {
+    fn take(open: &OpenRequests, message: &Value) -> LineUse {
         open.take(message.to_string().as_bytes())
     }
 
     fn refusal(message: &Value) -> (Value, Value) {
         match take(&OpenRequests::default(), message) {
-            Taken::Refused(Some(refusal)) => {
+            LineUse::Refused(Some(refusal)) => {
                 (refusal["id"].clone(), refusal["error"]["code"].clone())
             }
             other => panic!("{other:?}"),
@@ -287,8 +287,8 @@ mod tests {
         assert_eq!(refusal(&json!({ "id": 9, "method": "ping" })), (json!(9), json!(-32600)));
         assert_eq!(refusal(&json!({ "jsonrpc": "2.0" })), (json!(null), json!(-32600)));
         let open = OpenRequests::default();
-        assert_eq!(take(&open, &ping(json!(1), "2.0")), Taken::Line);
-        let Taken::Refused(Some(twice)) = take(&open, &ping(json!(1), "2.0")) else {
+        assert_eq!(take(&open, &ping(json!(1), "2.0")), LineUse::Line);
+        let LineUse::Refused(Some(twice)) = take(&open, &ping(json!(1), "2.0")) else {
             panic!("its id is taken");
         };
         assert_eq!(twice["id"], 1);
@@ -307,10 +307,10 @@ mod tests {
         let open = OpenRequests::default();
         let good = json!({ "name": "undo" });
         let batch = json!([call(1, &good), call(2, &json!([])), call(3, &good)]);
-        assert!(matches!(take(&open, &batch), Taken::Refused(Some(_))), "of another version");
+        assert!(matches!(take(&open, &batch), LineUse::Refused(Some(_))), "of another version");
         let start = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-03-26" } });
-        assert_eq!(take(&open, &start), Taken::Line);
-        let Taken::Batch(messages) = take(&open, &batch) else { panic!("a batch") };
+        assert_eq!(take(&open, &start), LineUse::Line);
+        let LineUse::Batch(messages) = take(&open, &batch) else { panic!("a batch") };
         assert_eq!(messages.len(), 2);
         let answer = |id: i32| json!({ "id": id, "result": {} }).to_string().into_bytes();
         assert_eq!(open.answer(&answer(3)), None);
@@ -325,14 +325,14 @@ mod tests {
     fn a_notification_is_never_answered() {
         let open = OpenRequests::default();
         let note = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        assert_eq!(take(&open, &note("notifications/initialized", json!({}))), Taken::Line);
+        assert_eq!(take(&open, &note("notifications/initialized", json!({}))), LineUse::Line);
         for bad in [
             note("notifications/initialized", json!([])),
             note("notifications/cancelled", json!({})),
             note("notifications/cancelled", json!({ "requestId": [] })),
             json!({ "method": "notifications/initialized" }),
         ] {
-            assert_eq!(take(&open, &bad), Taken::Dropped, "{bad}");
+            assert_eq!(take(&open, &bad), LineUse::Dropped, "{bad}");
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(open.answer(&json!({ "id": 1, "result": {} }).to_string().into_bytes()), None);
         assert_eq!(open.take_whole(), Vec::<Value>::new());
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
-        assert_eq!(take(&open, &cancel), Taken::Line);
+        assert_eq!(take(&open, &cancel), LineUse::Line);
         assert_eq!(open.take_whole(), [json!([{ "id": 1, "result": {} }])]);
         assert_eq!(open.take_whole(), Vec::<Value>::new());
     }

@@ -10,7 +10,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A report of progress: of which work, how much is done, of how much.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Told {
+pub(super) struct ProgressReport {
     pub(super) done: f64,
     pub(super) total: Option<f64>,
     pub(super) what: String,
@@ -21,12 +21,12 @@ pub(super) struct Told {
 pub(super) struct Pace {
     /// What the works before have done.
     before: f64,
-    last: Option<(Told, Instant)>,
+    last: Option<(ProgressReport, Instant)>,
 }
 
 impl Pace {
     /// Returns what a client hears of a step; `None` if it is not more than before, or too early.
-    pub(super) fn next(&mut self, step: &Told, now: Instant) -> Option<Told> {
+    pub(super) fn next(&mut self, step: &ProgressReport, now: Instant) -> Option<ProgressReport> {
         if let Some((last, heard)) = &self.last {
             let is_early = now.saturating_duration_since(*heard) < INTERVAL;
             if last.what != step.what {
@@ -35,7 +35,7 @@ impl Pace {
                 return None;
             }
         }
-        let told = Told {
+        let told = ProgressReport {
             done: self.before + step.done,
             total: step.total.map(|total| self.before + total),
             what: step.what.clone(),
@@ -52,8 +52,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn step(what: &str, done: f64) -> Told {
-        Told { done, total: Some(10.0), what: what.to_owned() }
+    fn step(what: &str, done: f64) -> ProgressReport {
+        ProgressReport { done, total: Some(10.0), what: what.to_owned() }
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Frozen {
 }
 
 /// A preview that was given out.
-struct Given {
+struct StoredPreview {
     id: String,
     subject: Subject,
     frozen: Frozen,
@@ -88,11 +88,11 @@ struct Given {
 
 /// The previews that were given out.
 #[derive(Default)]
-pub(in crate::cli) struct Previews(VecDeque<Given>);
+pub(in crate::cli) struct Previews(VecDeque<StoredPreview>);
 
 impl Previews {
     /// Keeps a preview.
-    fn give_out(&mut self, given: Given) {
+    fn give_out(&mut self, given: StoredPreview) {
         self.0.push_back(given);
         while self.0.len() > MAX_PREVIEWS {
             self.0.pop_front();
@@ -100,8 +100,8 @@ impl Previews {
     }
 
     /// Takes a preview back: it counts once. An id that another client tries is not used up.
-    fn redeem(&mut self, id: &str, client: &str) -> Option<Given> {
-        let is_own = |given: &Given| given.id == id && given.subject.client == client;
+    fn redeem(&mut self, id: &str, client: &str) -> Option<StoredPreview> {
+        let is_own = |given: &StoredPreview| given.id == id && given.subject.client == client;
         let at = self.0.iter().position(is_own)?;
         self.0.remove(at)
     }
@@ -160,7 +160,7 @@ impl Place {
         if shown.object.contains_key("preview") || !shown.is_failure() {
             let id = format!("preview-{}", self.world.nonce8());
             shown.object.insert("preview_id".to_owned(), id.clone().into());
-            unpoisoned(previews).give_out(Given { id, subject, frozen });
+            unpoisoned(previews).give_out(StoredPreview { id, subject, frozen });
         }
         Ok(Some(shown))
     }

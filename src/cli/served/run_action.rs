@@ -42,7 +42,7 @@ pub(in crate::cli) struct Place {
 }
 
 /// Takes a note.
-type Hear = Arc<dyn Fn(&str) + Send + Sync>;
+type NoteReceiver = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What a call has of its own.
 #[derive(Default)]
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Own {
     pub(in crate::cli) interrupt: Interrupt,
     pub(in crate::cli) progress: Progress,
     /// Who hears each note beside the answer as it comes, also those that are too many to be passed on.
-    pub(in crate::cli) heard: Option<Hear>,
+    pub(in crate::cli) heard: Option<NoteReceiver>,
     /// The time and the chance of a dry run that is compared with another.
     pub(in crate::cli) frozen: Option<Frozen>,
 }

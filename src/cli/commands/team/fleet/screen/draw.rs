@@ -14,7 +14,7 @@ use crate::ui::theme::{Line, Palette, Role, Span};
 
 use super::keys::{Does, KEYS, When};
 use super::line_edit::LineEdit;
-use super::looker::Looked;
+use super::looker::DeskReading;
 use super::news;
 use super::state::{Entry, Mode, State};
 
@@ -26,7 +26,7 @@ const MIN_ROWS: u16 = 8;
 const BOTTOM: usize = 2;
 
 /// Draws the screen.
-pub(super) fn draw(looked: &Looked, state: &State, frame: &mut Frame<'_>) {
+pub(super) fn draw(looked: &DeskReading, state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
         let needed = format!("{MIN_COLUMNS} columns, {MIN_ROWS} rows needed; q: quit");
@@ -55,7 +55,7 @@ pub(super) fn draw(looked: &Looked, state: &State, frame: &mut Frame<'_>) {
 
 /// Returns the lines between the headline and the bottom: those above the table, its head, as many rows as there is
 /// room for, those below it, and the newest events.
-fn middle(looked: &Looked, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
+fn middle(looked: &DeskReading, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
     let (height, columns) = (usize::from(area.height), usize::from(area.width));
     // The headline and the bottom are not ours; at least one row is shown.
     let room = height.saturating_sub(1 + BOTTOM);

@@ -51,7 +51,7 @@ enum Wish {
 }
 
 /// What a look has found.
-pub(super) struct Looked {
+pub(super) struct DeskReading {
     pub(super) report: FleetReport,
     /// The newest events.
     pub(super) events: Vec<EventEntry>,
@@ -60,7 +60,7 @@ pub(super) struct Looked {
 /// The thread, as the screen sees it.
 pub(super) struct Looker {
     wishes: Option<Sender<Wish>>,
-    reports: Receiver<Result<Looked>>,
+    reports: Receiver<Result<DeskReading>>,
     interrupt: Interrupt,
     /// Whether a look was asked for that has not been answered.
     pub(super) is_awaited: bool,
@@ -97,7 +97,7 @@ impl Looker {
     }
 
     /// Returns the newest report that has come since.
-    pub(super) fn newest(&mut self) -> Option<Result<Looked>> {
+    pub(super) fn newest(&mut self) -> Option<Result<DeskReading>> {
         let newest = self.reports.try_iter().last();
         self.is_awaited &= newest.is_none();
         newest
@@ -117,7 +117,7 @@ impl Drop for Looker {
 }
 
 /// What the last look left.
-struct Last {
+struct LastReading {
     at: Instant,
     took: Duration,
     times: Option<FileTimes>,
@@ -130,12 +130,12 @@ struct LookedAt {
     world: World,
     flags: Flags,
     whose: Whose,
-    last: Option<Last>,
+    last: Option<LastReading>,
 }
 
 impl LookedAt {
     /// Looks when there is a reason to, until the screen ends.
-    fn serve(&mut self, wishes: &Receiver<Wish>, reports: &Sender<Result<Looked>>) {
+    fn serve(&mut self, wishes: &Receiver<Wish>, reports: &Sender<Result<DeskReading>>) {
         let mut changed_at = Instant::now();
         let mut is_new = false;
         loop {
@@ -187,7 +187,7 @@ impl LookedAt {
         has_changed || is_event
     }
 
-    fn look(&mut self) -> Result<Looked> {
+    fn look(&mut self) -> Result<DeskReading> {
         let begun = Instant::now();
         self.last = None;
         let session = Session::open(self.world.clone(), &self.flags, ObjectWrites::Durable)?;
@@ -199,8 +199,8 @@ impl LookedAt {
         let follower = Follower::start(&session, &request).ok();
         let looked = taking_part::gather_for(&session, &[])
             .and_then(|()| fleet::fleet(&session, self.whose))
-            .map(|report| Looked { report, events: news::newest(&session) });
-        self.last = Some(Last {
+            .map(|report| DeskReading { report, events: news::newest(&session) });
+        self.last = Some(LastReading {
             at: Instant::now(),
             took: begun.elapsed(),
             times,

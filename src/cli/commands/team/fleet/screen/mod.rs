@@ -30,7 +30,7 @@ use crate::store::Session;
 use crate::ui::answer::{Form, Outcome};
 
 use super::desk::Desk;
-use looker::{Looked, Looker};
+use looker::{DeskReading, Looker};
 use run_commands::Runner;
 use state::{Act, State};
 use terminal::ScreenTerminal;
@@ -59,7 +59,7 @@ pub(super) fn run(
     whose: Whose,
 ) -> Result<Outcome, Stop> {
     let world = session.world.clone();
-    let looked = Looked { report, events: news::newest(&session) };
+    let looked = DeskReading { report, events: news::newest(&session) };
     drop(session);
     let own = face.env.terminal.streams.as_ref();
     let streams = own.ok_or(Stop::Stream(io::ErrorKind::NotConnected.into()))?;
@@ -86,7 +86,7 @@ struct DeskScreen {
     looker: Looker,
     runner: Runner,
     state: State,
-    looked: Looked,
+    looked: DeskReading,
     world: World,
 }
 

@@ -14,7 +14,7 @@ use crate::ui::layout::width_of;
 use crate::ui::theme::Palette;
 
 use super::draw::draw;
-use super::looker::Looked;
+use super::looker::DeskReading;
 use super::news;
 use super::state::{Act, State};
 
@@ -29,7 +29,7 @@ pub struct Sketch {
 
 /// A report, to be drawn more than once.
 pub struct Sketcher {
-    looked: Looked,
+    looked: DeskReading,
     world: World,
 }
 
@@ -38,7 +38,7 @@ impl Sketcher {
     pub fn look(world: World) -> Result<Sketcher> {
         let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::InMemory)?;
         let report = fleet(&session, Whose::ThisCheckout)?;
-        Ok(Sketcher { looked: Looked { report, events: news::newest(&session) }, world })
+        Ok(Sketcher { looked: DeskReading { report, events: news::newest(&session) }, world })
     }
 
     /// Draws it after some keys; control characters are the keys of a terminal.
