@@ -54,7 +54,7 @@ pub(in crate::store) struct Holder {
 }
 
 /// The process that runs a command, as far as it can be determined.
-pub(in crate::store) struct Me {
+pub(in crate::store) struct CommandProcess {
     pub(in crate::store) session: Option<SessionId>,
     /// The process that identifies the holder, with a session or without.
     process: Option<Process>,
@@ -85,21 +85,21 @@ fn shortened(session: &str) -> String {
     }
 }
 
-impl Me {
+impl CommandProcess {
     /// Returns the same for a hook: the shell that runs it identifies nobody, since it ends at once.
-    pub(in crate::store) fn of_hook(world: &World) -> Option<Me> {
-        let me = Me::of(world)?;
+    pub(in crate::store) fn of_hook(world: &World) -> Option<CommandProcess> {
+        let me = CommandProcess::of(world)?;
         let Some(program) = process_tree::program_of(&me.line).cloned() else {
             return Some(me);
         };
         // That of a program that was adopted is not an ancestor, and says nothing about its commands.
         let leader = process_tree::leader_of(program.pid).filter(|leader| me.line.contains(leader));
         let process = if me.session.is_some() { me.process } else { leader.or(me.process) };
-        Some(Me { process, program: Some(program), ..me })
+        Some(CommandProcess { process, program: Some(program), ..me })
     }
 
     /// Returns the process that runs this command, where it can be determined.
-    pub(in crate::store) fn of(world: &World) -> Option<Me> {
+    pub(in crate::store) fn of(world: &World) -> Option<CommandProcess> {
         let pid = world.process?;
         let session = session_of(world);
         let line = process_tree::line_of(pid);
@@ -112,7 +112,7 @@ impl Me {
             .filter(|_| session.is_some())
             .cloned();
         let process = outermost.or_else(|| process_tree::leader_of(pid));
-        (session.is_some() || process.is_some()).then_some(Me {
+        (session.is_some() || process.is_some()).then_some(CommandProcess {
             session,
             process,
             line,
@@ -128,7 +128,7 @@ impl Me {
 }
 
 impl Holder {
-    pub(in crate::store) fn new(me: &Me, at: &str) -> Holder {
+    pub(in crate::store) fn new(me: &CommandProcess, at: &str) -> Holder {
         let process = me.process.as_ref();
         Holder {
             who: HeldBy {
@@ -147,7 +147,7 @@ impl Holder {
     }
 
     /// Records that the holder was active, and the session that it names now.
-    pub(in crate::store) fn renew(&mut self, me: &Me, at: String) {
+    pub(in crate::store) fn renew(&mut self, me: &CommandProcess, at: String) {
         if self.who.session.is_none() && me.session.is_some() {
             let new = Holder::new(me, &at);
             let old = std::mem::replace(self, new);
@@ -214,13 +214,13 @@ impl Holder {
     }
 
     /// Returns `true` if its program runs, and the command below it.
-    pub(in crate::store) fn has_program_above(&self, me: &Me) -> bool {
+    pub(in crate::store) fn has_program_above(&self, me: &CommandProcess) -> bool {
         let program = self.program.filter(|_| self.is_of_this_system());
         program.is_some_and(|(pid, started)| me.comes_from(pid, started))
     }
 
     /// Returns `true` if a hook knows another program than is recorded.
-    pub(in crate::store) fn lacks(&self, me: &Me) -> bool {
+    pub(in crate::store) fn lacks(&self, me: &CommandProcess) -> bool {
         let new = me.program.as_ref().map(named);
         let is_new = new != self.program && !self.program_is_live();
         new.is_some() && (is_new || (new == self.program && self.hooks < CERTAIN))
@@ -228,7 +228,7 @@ impl Holder {
 
     /// Returns `true` if the command is the holder's. Where one of them names no session, their ancestors are
     /// compared.
-    pub(in crate::store) fn is(&self, me: &Me) -> bool {
+    pub(in crate::store) fn is(&self, me: &CommandProcess) -> bool {
         if let (Some(own), Some(session)) = (&self.who.session, &me.session) {
             return own == session.as_str();
         }

@@ -27,7 +27,7 @@ use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::membership::Role;
-use lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
+use lease_holder::{CommandProcess, HeldBy, Holder, IDLE_SECONDS, age, session_of};
 
 /// The format that this version writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
@@ -58,7 +58,7 @@ struct Lease {
 }
 
 /// The state of a lease, for a command.
-enum Standing {
+enum LeaseState {
     /// It has no holder, or the holder has ended.
     Free,
     /// It is the command's; `is_due` if the record is old or has less than is known now.
@@ -71,7 +71,7 @@ enum Standing {
 
 /// Takes or renews the lease of the clone that a changing command runs in.
 pub fn require(session: &Session) -> Result<()> {
-    match take(session, Me::of(&session.world), Yielding::IdleGivesWay) {
+    match take(session, CommandProcess::of(&session.world), Yielding::IdleGivesWay) {
         Err(error) if error.code() == Code::AgentBusy => Err(error),
         // The clone is not damaged without the record.
         _ => Ok(()),
@@ -83,7 +83,7 @@ pub fn require(session: &Session) -> Result<()> {
 /// `told` is the session that a harness reports. It counts only after commands named it themselves: a harness
 /// may be unable to pass it to its commands.
 pub fn renew(session: &Session, told: Option<&SessionId>) {
-    let mut me = Me::of_hook(&session.world);
+    let mut me = CommandProcess::of_hook(&session.world);
     let lease = Lease::read(&path_in(session.repo.common_dir()));
     if let (Some(me), Some(told)) = (&mut me, told.filter(|told| lease.is_of(told))) {
         me.session = Some(told.clone());
@@ -111,7 +111,7 @@ pub fn release(session: &Session, ended: &SessionId) -> Result<()> {
 /// old holder, unless that has ended or is the same.
 pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<HeldBy>> {
     let path = path_in(git_dir);
-    let me = Me::of(world);
+    let me = CommandProcess::of(world);
     if dry_run {
         return Ok(Lease::read(&path).other(me.as_ref(), &world.now()));
     }
@@ -120,7 +120,7 @@ pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<
     let now = world.now();
     let from = lease.other(me.as_ref(), &now);
     let at = time::rfc3339(&now);
-    let is_mine = matches!(lease.standing(me.as_ref(), &now), Standing::Own { .. });
+    let is_mine = matches!(lease.standing(me.as_ref(), &now), LeaseState::Own { .. });
     let holder = me.map(|me| Holder::new(&me, &at));
     if let Some(from) = from.clone() {
         lease.remember(at, from, holder.as_ref());
@@ -160,7 +160,7 @@ pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
 
 /// Returns `true` if the command's holder has the lease of the clone below `git_dir` and was active lately.
 pub fn is_in_use_by(world: &World, git_dir: &Path) -> bool {
-    let Some(me) = Me::of(world) else {
+    let Some(me) = CommandProcess::of(world) else {
         return false;
     };
     let (lease, now) = (Lease::read(&path_in(git_dir)), world.now());
@@ -172,8 +172,8 @@ pub fn is_in_use_by(world: &World, git_dir: &Path) -> bool {
 /// Fails if taking a clone away would stop another holder that works in it.
 pub fn refuse_busy(world: &World, git_dir: &Path, agent: &str) -> Result<()> {
     let lease = Lease::read(&path_in(git_dir));
-    match lease.standing(Me::of(world).as_ref(), &world.now()) {
-        Standing::Busy(holder) => Err(busy(&holder, agent, &world.now())),
+    match lease.standing(CommandProcess::of(world).as_ref(), &world.now()) {
+        LeaseState::Busy(holder) => Err(busy(&holder, agent, &world.now())),
         _ => Ok(()),
     }
 }
@@ -185,7 +185,7 @@ enum Yielding {
     HolderStays,
 }
 
-fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
+fn take(session: &Session, me: Option<CommandProcess>, yielding: Yielding) -> Result<()> {
     let world = &session.world;
     let member = session.membership.as_ref().filter(|member| member.role == Role::Agent);
     let agent = member.and_then(|member| member.agent.as_deref());
@@ -195,17 +195,17 @@ fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
     let path = path_in(session.repo.common_dir());
     let now = world.now();
     match Lease::read(&path).standing(Some(&me), &now) {
-        Standing::Busy(holder) => return Err(busy(&holder, agent, &now)),
-        Standing::Own { is_due: false } => return Ok(()),
+        LeaseState::Busy(holder) => return Err(busy(&holder, agent, &now)),
+        LeaseState::Own { is_due: false } => return Ok(()),
         _ => {}
     }
     let _lock = lock(world, &path)?;
     let mut lease = Lease::read(&path);
     let at = time::rfc3339(&now);
     match lease.standing(Some(&me), &now) {
-        Standing::Busy(holder) => return Err(busy(&holder, agent, &now)),
-        Standing::Idle(_) if yielding == Yielding::HolderStays => return Ok(()),
-        Standing::Idle(holder) => {
+        LeaseState::Busy(holder) => return Err(busy(&holder, agent, &now)),
+        LeaseState::Idle(_) if yielding == Yielding::HolderStays => return Ok(()),
+        LeaseState::Idle(holder) => {
             (world.narrate)(&format!(
                 "took over the clone of agent '{agent}' from {}, which was idle for {}",
                 holder.to_text(),
@@ -215,8 +215,8 @@ fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
             lease.remember(at, holder, Some(&new));
             lease.holder = Some(new);
         }
-        Standing::Free => lease.holder = Some(Holder::new(&me, &at)),
-        Standing::Own { .. } => {
+        LeaseState::Free => lease.holder = Some(Holder::new(&me, &at)),
+        LeaseState::Own { .. } => {
             if let Some(holder) = &mut lease.holder {
                 holder.renew(&me, at);
             }
@@ -269,22 +269,22 @@ impl Lease {
         own == Some(session.as_str())
     }
 
-    fn standing(&self, me: Option<&Me>, now: &Moment) -> Standing {
+    fn standing(&self, me: Option<&CommandProcess>, now: &Moment) -> LeaseState {
         let holder = self.holder.as_ref();
         let is_own = |holder: &Holder| me.is_some_and(|me| holder.has_program_above(me));
         let Some(holder) = holder.filter(|holder| holder.is_there(now) || is_own(holder)) else {
-            return Standing::Free;
+            return LeaseState::Free;
         };
         let age = age(&holder.renewed_at, now);
         if let Some(me) = me.filter(|me| holder.is(me)) {
             let is_news =
                 (holder.who.session.is_none() && me.session.is_some()) || holder.lacks(me);
-            return Standing::Own { is_due: is_news || age >= RENEWAL_SECONDS };
+            return LeaseState::Own { is_due: is_news || age >= RENEWAL_SECONDS };
         }
         if age > IDLE_SECONDS {
-            return Standing::Idle(holder.who.clone());
+            return LeaseState::Idle(holder.who.clone());
         }
-        Standing::Busy(holder.who.clone())
+        LeaseState::Busy(holder.who.clone())
     }
 
     /// Records a takeover, and forgets the oldest.
@@ -296,10 +296,10 @@ impl Lease {
     }
 
     /// Returns the holder, if it is another one that has not ended.
-    fn other(&self, me: Option<&Me>, now: &Moment) -> Option<HeldBy> {
+    fn other(&self, me: Option<&CommandProcess>, now: &Moment) -> Option<HeldBy> {
         match self.standing(me, now) {
-            Standing::Busy(holder) | Standing::Idle(holder) => Some(holder),
-            Standing::Free | Standing::Own { .. } => None,
+            LeaseState::Busy(holder) | LeaseState::Idle(holder) => Some(holder),
+            LeaseState::Free | LeaseState::Own { .. } => None,
         }
     }
 }

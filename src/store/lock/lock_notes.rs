@@ -294,14 +294,14 @@ mod tests {
 
     /// Whether the lock was created before or after the note.
     #[derive(Clone, Copy, PartialEq, Eq)]
-    enum Made {
+    enum LockAge {
         Before,
         After,
     }
 
     /// Records that git was about to take a lock, and returns `true` if the lock still exists after the note
     /// was used.
-    fn is_left(holds: &str, made: Made, git_is_at_work: bool) -> bool {
+    fn is_left(holds: &str, made: LockAge, git_is_at_work: bool) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main.lock");
         let lock = Noted {
@@ -313,7 +313,7 @@ mod tests {
         };
         let note = note_of(&lock, folder.path());
         atomic::write_plainly(&path, holds.as_bytes()).unwrap();
-        if made == Made::Before {
+        if made == LockAge::Before {
             let later = filetime::FileTime::from_unix_time(i64::from(i32::MAX), 0);
             filetime::set_file_mtime(&note, later).unwrap();
         }
@@ -325,12 +325,12 @@ mod tests {
     fn an_announced_lock_is_removed_if_it_matches_and_no_git_runs() {
         let planned = format!("{}\n", "a1".repeat(20));
         for holds in ["", &planned] {
-            assert!(!is_left(holds, Made::After, false));
-            assert!(is_left(holds, Made::After, true));
-            assert!(is_left(holds, Made::Before, false));
+            assert!(!is_left(holds, LockAge::After, false));
+            assert!(is_left(holds, LockAge::After, true));
+            assert!(is_left(holds, LockAge::Before, false));
         }
-        assert!(is_left("another's", Made::After, false));
-        assert!(is_left(&"b2".repeat(20), Made::After, false));
+        assert!(is_left("another's", LockAge::After, false));
+        assert!(is_left(&"b2".repeat(20), LockAge::After, false));
     }
 
     #[test]

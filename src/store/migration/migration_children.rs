@@ -88,9 +88,9 @@ pub fn settle(session: &Session) -> Result<()> {
     let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
     let (mut wait, began) = (Wait::new(session.wait_limit(), &path), Instant::now());
     while is_held(&file) {
-        let left = Left::look(identity);
+        let left = ChildHolders::look(identity);
         // One process may have started another and ended during the scan.
-        if left.is_harmless() && Left::look(identity).is_harmless() {
+        if left.is_harmless() && ChildHolders::look(identity).is_harmless() {
             break;
         }
         let uploads = left.of_lfs();
@@ -134,16 +134,16 @@ struct Held {
 }
 
 /// The processes that hold the lock, as far as the system shows.
-struct Left(Vec<Held>);
+struct ChildHolders(Vec<Held>);
 
-impl Left {
-    fn look(file: FileIdentity) -> Left {
+impl ChildHolders {
+    fn look(file: FileIdentity) -> ChildHolders {
         let holders = processes::holders_of(file).into_iter();
         let locked = holders.filter(|holder| holder.has_lock).map(|holder| Held {
             words: processes::words_of(holder.process.pid),
             process: holder.process,
         });
-        Left(locked.collect())
+        ChildHolders(locked.collect())
     }
 
     /// Returns `true` if none of them is left that could move anything.
@@ -249,7 +249,7 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn left(rows: &[(u32, u32, &str, &str)]) -> Left {
+    fn left(rows: &[(u32, u32, &str, &str)]) -> ChildHolders {
         let held = |row: &(u32, u32, &str, &str)| Held {
             process: Process {
                 pid: row.0,
@@ -262,7 +262,7 @@ mod tests {
             },
             words: row.3.split(' ').map(str::to_owned).collect(),
         };
-        Left(rows.iter().map(held).collect())
+        ChildHolders(rows.iter().map(held).collect())
     }
 
     #[test]

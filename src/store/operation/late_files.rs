@@ -32,7 +32,7 @@ pub struct LateFile {
 
 /// The place where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Stood {
+struct FirstPlace {
     number: usize,
     /// The depth of the parent, outermost first; `None` for the path itself.
     depth: Option<usize>,
@@ -49,7 +49,7 @@ pub(super) fn name_of(number: usize, depth: Option<usize>, again: usize) -> Stri
     format!("late-{number}{depth}{again}")
 }
 
-fn parse(name: &str) -> Option<Stood> {
+fn parse(name: &str) -> Option<FirstPlace> {
     let rest = name.strip_prefix("late-")?;
     let (rest, again) = match rest.split_once('+') {
         Some((rest, again)) => (rest, again.parse().ok()?),
@@ -59,7 +59,7 @@ fn parse(name: &str) -> Option<Stood> {
         Some((number, depth)) => (number, Some(depth.parse().ok()?)),
         None => (rest, None),
     };
-    Some(Stood { number: number.parse().ok()?, depth, again })
+    Some(FirstPlace { number: number.parse().ok()?, depth, again })
 }
 
 /// Lists the late files that an operation still keeps, by path, and oldest first for each path.
@@ -123,7 +123,7 @@ mod tests {
             [(0, None, 0), (12, Some(1), 0), (3, None, 2), (3, Some(0), 9)]
         {
             let name = name_of(number, depth, again);
-            let place = Stood { number, depth, again };
+            let place = FirstPlace { number, depth, again };
             assert_eq!(parse(&name), Some(place), "{name}");
         }
         assert_eq!(parse("placed-1"), None);

@@ -58,13 +58,13 @@ pub struct EventReader {
     /// What `SQLite` said of changes by others when it was last read.
     version: Option<i64>,
     /// The files as they were at the last look.
-    look: Look,
+    look: FileStats,
     /// How many looks since have asked only for the files.
     looks: u32,
 }
 
 /// What the file system says of the files of a database: it changes with almost every write.
-type Look = [Option<(u64, i64, i64, u64)>; 2];
+type FileStats = [Option<(u64, i64, i64, u64)>; 2];
 
 impl EventReader {
     /// Returns a reader of the log of a repository's colony, which need not exist.
@@ -80,7 +80,14 @@ impl EventReader {
     }
 
     pub(super) fn at(path: PathBuf, waiter: Waiter) -> EventReader {
-        EventReader { path, waiter, database: None, version: None, look: Look::default(), looks: 0 }
+        EventReader {
+            path,
+            waiter,
+            database: None,
+            version: None,
+            look: FileStats::default(),
+            looks: 0,
+        }
     }
 
     /// Returns `true` if there may be something new since the log was last read. Mostly costs two system calls;
@@ -163,7 +170,7 @@ impl EventReader {
 }
 
 /// Looks at the database and at the file that it writes first.
-fn look_at(path: &Path) -> Look {
+fn look_at(path: &Path) -> FileStats {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     [path, Path::new(&log)].map(|path| {
