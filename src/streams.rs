@@ -30,7 +30,7 @@ pub struct Inherited {
 }
 
 /// Passes on the output of children until it is dropped.
-pub struct Ear {
+pub struct OutputRelay {
     reader: PipeReader,
     writer: PipeWriter,
     world: World,
@@ -59,9 +59,9 @@ impl Inherited {
     ///
     /// # Errors
     /// If the process cannot open more files.
-    pub fn attach(self, world: &mut World) -> std::io::Result<Ear> {
+    pub fn attach(self, world: &mut World) -> std::io::Result<OutputRelay> {
         let (reader, own) = (self.reader.try_clone()?, world.clone());
-        let ear = Ear {
+        let ear = OutputRelay {
             reader: self.reader,
             writer: self.writer,
             world: own.clone(),
@@ -90,7 +90,7 @@ fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Ear {
+impl Drop for OutputRelay {
     /// Waits for the output written so far, but not for a process that outlives this one.
     fn drop(&mut self) {
         // From now on reading ends when the pipe is empty.

@@ -36,7 +36,7 @@ pub use forecast::Forecast;
 pub use left_out::{LeftOut, Why};
 use members::{Choice, Chosen};
 pub use report::{Breaks, LandOutcome, LandReport, RunReport, TryOutcome, TryReport};
-use search::Found;
+use search::SearchResult;
 use test_commands::Tests;
 
 /// How often the branch may move while a train is tested.
@@ -203,7 +203,7 @@ impl<'a> Station<'a> {
         if session.is_dry() {
             let tests = tests.as_ref();
             let forecast = self.forecast(&bench, tests, &plan)?;
-            let found = Found { passing: plan, ..Found::default() };
+            let found = SearchResult { passing: plan, ..SearchResult::default() };
             return Ok(LandReport { forecast, ..report::of_land(self, &bench, tests, &found) });
         }
         if let Some(tests) = tests.as_ref().filter(|_| !plan.is_empty()) {

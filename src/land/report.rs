@@ -18,7 +18,7 @@ use super::bench::Bench;
 use super::forecast::Forecast;
 use super::left_out::LeftOut;
 use super::members::Candidate;
-use super::search::{Broken, Found};
+use super::search::{Broken, SearchResult};
 use super::test_commands::Tests;
 
 /// The most commits of a member whose authors are read.
@@ -286,7 +286,7 @@ pub(super) fn of_land(
     station: &Station<'_>,
     bench: &Bench<'_>,
     tests: Option<&Tests>,
-    found: &Found,
+    found: &SearchResult,
 ) -> LandReport {
     let landed = bench.landed(&found.passing);
     let left_out = if found.is_base_failing { Vec::new() } else { bench.all_left_out() };

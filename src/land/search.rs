@@ -29,7 +29,7 @@ pub(super) trait Proof {
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// The members that pass together, in the order in which they are merged.
     pub(super) passing: Vec<usize>,
     /// The members that were left out because the tests fail with them.
@@ -41,8 +41,8 @@ pub(super) struct Found {
 }
 
 /// Finds the members that can be landed.
-pub(super) fn find(proof: &mut dyn Proof, members: &[usize]) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn find(proof: &mut dyn Proof, members: &[usize]) -> Result<SearchResult> {
+    let mut found = SearchResult::default();
     let mut rest = proof.couple(&[], members)?;
     if rest.is_empty() {
         return Ok(found);
@@ -113,7 +113,11 @@ fn bisect(proof: &mut dyn Proof, onto: &[usize], group: &[usize]) -> Result<(usi
 
 /// Finds the first prefix of a failing group that fails. Returns the members that are decided by it: its last one fails, or
 /// was flaky, and all others pass.
-fn first_failing(proof: &mut dyn Proof, group: &[usize], found: &mut Found) -> Result<Vec<usize>> {
+fn first_failing(
+    proof: &mut dyn Proof,
+    group: &[usize],
+    found: &mut SearchResult,
+) -> Result<Vec<usize>> {
     let (passing, failing) = bisect(proof, &found.passing, group)?;
     let decided = prefix(group, failing);
     let last = decided.last().copied();
@@ -207,7 +211,7 @@ mod tests {
         }
     }
 
-    fn run(model: &mut Model, count: usize) -> Found {
+    fn run(model: &mut Model, count: usize) -> SearchResult {
         find(model, &(0..count).collect::<Vec<_>>()).unwrap()
     }
 

@@ -7,26 +7,26 @@ const MAX_LINE_BYTES: usize = 4096;
 
 /// A unit of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum OutputLine {
     /// A permanent line.
     Line(String),
     /// A progress line, which the next one overwrites.
     Passing(String),
 }
 
-impl Said {
+impl OutputLine {
     /// Returns the text of either.
     pub fn text(&self) -> &str {
         match self {
-            Said::Line(text) | Said::Passing(text) => text,
+            OutputLine::Line(text) | OutputLine::Passing(text) => text,
         }
     }
 
     /// Passes it on to the user.
     pub fn tell(&self, world: &World) {
         match self {
-            Said::Line(text) => (world.narrate)(text),
-            Said::Passing(text) => world.progress.pass_on(text),
+            OutputLine::Line(text) => (world.narrate)(text),
+            OutputLine::Passing(text) => world.progress.pass_on(text),
         }
     }
 }
@@ -41,24 +41,24 @@ pub struct Listening {
 
 impl Listening {
     /// Adds a piece; returns the lines that are complete, in order.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<Said> {
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<OutputLine> {
         bytes.iter().filter_map(|byte| self.next(*byte)).collect()
     }
 
     /// Returns the last output, if its line never ended.
-    pub fn finish(&mut self) -> Option<Said> {
+    pub fn finish(&mut self) -> Option<OutputLine> {
         self.has_returned = false;
         (!self.open.is_empty()).then(|| self.line())
     }
 
-    fn next(&mut self, byte: u8) -> Option<Said> {
+    fn next(&mut self, byte: u8) -> Option<OutputLine> {
         let was_over = std::mem::replace(&mut self.has_returned, byte == b'\r');
         if was_over && byte != b'\n' {
             self.open.clear();
         }
         match byte {
             b'\n' => Some(self.line()),
-            b'\r' => (!self.open.is_empty()).then(|| Said::Passing(self.text())),
+            b'\r' => (!self.open.is_empty()).then(|| OutputLine::Passing(self.text())),
             byte => {
                 self.open.push(byte);
                 (self.open.len() == MAX_LINE_BYTES).then(|| self.line())
@@ -66,10 +66,10 @@ impl Listening {
         }
     }
 
-    fn line(&mut self) -> Said {
+    fn line(&mut self) -> OutputLine {
         let text = self.text();
         self.open.clear();
-        Said::Line(text)
+        OutputLine::Line(text)
     }
 
     fn text(&self) -> String {
@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn lines_stay_and_what_is_written_over_passes_in_any_pieces() {
         let said = b"one\n\n10%\r20%\rdone\r\nlast";
-        let line = |text: &str| Said::Line(text.to_owned());
-        let passing = |text: &str| Said::Passing(text.to_owned());
+        let line = |text: &str| OutputLine::Line(text.to_owned());
+        let passing = |text: &str| OutputLine::Passing(text.to_owned());
         for size in 1..=said.len() {
             let mut listening = Listening::default();
             let pieces = said.chunks(size);
@@ -109,7 +109,7 @@ mod tests {
         let mut listening = Listening::default();
         let heard = listening.take(&[b'x'; 2 * MAX_LINE_BYTES + 1]);
         assert_eq!(heard.len(), 2);
-        assert_eq!(listening.finish(), Some(Said::Line("x".to_owned())));
+        assert_eq!(listening.finish(), Some(OutputLine::Line("x".to_owned())));
         assert_eq!(listening.finish(), None);
     }
 }
