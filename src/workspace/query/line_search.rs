@@ -76,7 +76,7 @@ pub(in crate::workspace) struct LineHit {
 
 /// What one repository has.
 #[derive(Default)]
-pub(in crate::workspace) struct Found {
+pub(in crate::workspace) struct RepositoryHits {
     pub(in crate::workspace) hits: Vec<LineHit>,
     pub(in crate::workspace) not_searched: NotSearched,
     pub(in crate::workspace) is_cut: bool,
@@ -101,7 +101,11 @@ pub(in crate::workspace) struct LineSearch<'a> {
 
 impl LineSearch<'_> {
     /// Searches the files of a repository on some threads.
-    pub(in crate::workspace) fn run(self, content: &Content, threads: usize) -> Result<Found> {
+    pub(in crate::workspace) fn run(
+        self,
+        content: &Content,
+        threads: usize,
+    ) -> Result<RepositoryHits> {
         let Listed { mut files, is_cut } = content.list(self.world, self.limits.files)?;
         let mut hidden = content.hidden(&self.world.interrupt);
         let is_wanted = |globs: &Globs, path: &RepoPath| globs.verdict(path) == GlobVerdict::In;
@@ -110,7 +114,7 @@ impl LineSearch<'_> {
         let shown = files.len();
         files.retain(|file| !is_named_as_secret(&file.path));
         let secret = shown - files.len();
-        let mut found = Found {
+        let mut found = RepositoryHits {
             hits: Vec::new(),
             not_searched: NotSearched { count: secret, secret, ..NotSearched::default() },
             is_cut,

@@ -29,7 +29,7 @@ use target::Target;
 
 /// What every query has.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct QueryRequest {
     /// The ids, names or paths of the repositories to ask; all if there is none.
     pub repositories: Vec<String>,
     /// The conversation that the query is part of.
@@ -178,7 +178,7 @@ pub(super) struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Chooses the repositories to ask.
-    fn begin(workspace: Workspace<'a>, asked: &Asked, kind: QueryKind) -> Result<Query<'a>> {
+    fn begin(workspace: Workspace<'a>, asked: &QueryRequest, kind: QueryKind) -> Result<Query<'a>> {
         let world = workspace.world;
         let started = world.now();
         let known = repositories(workspace)?;

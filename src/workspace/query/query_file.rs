@@ -9,7 +9,7 @@ use crate::source::file::is_binary;
 use crate::workspace::checkout::catalog::resolve::Workspace;
 
 use super::target::Target;
-use super::{Answered, Asked, Query, QueryKind, ResultOf};
+use super::{Answered, Query, QueryKind, QueryRequest, ResultOf};
 
 /// The file to read.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct FileRequest {
     /// Its path from the root of each repository, or an absolute one, which is in one at most.
     pub path: String,
     /// The repositories.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// The maximum number of bytes that are read.
     pub most_bytes: usize,
 }

@@ -14,7 +14,7 @@ use crate::workspace::checkout::hidden_files::HiddenFiles;
 
 use super::query_text::{NotSearched, QueryTextReport, TextHit};
 use super::target::Target;
-use super::{Asked, Query, QueryKind};
+use super::{Query, QueryKind, QueryRequest};
 
 /// The passages to find.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct IndexedRequest {
     /// The query, as that of `search`.
     pub query: String,
     /// The repositories.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// The maximum number of passages of each repository.
     pub most_matches: usize,
 }

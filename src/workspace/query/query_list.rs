@@ -8,7 +8,7 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::checkout::catalog::resolve::Workspace;
 
 use super::target::Target;
-use super::{Answered, Asked, Query, QueryKind, ResultOf};
+use super::{Answered, Query, QueryKind, QueryRequest, ResultOf};
 
 /// The maximum number of files of a repository that are looked at.
 const MAX_FILES: usize = 1_000_000;
@@ -19,7 +19,7 @@ pub struct ListRequest {
     /// Only those at or below this path, from the root of each repository.
     pub below: Option<String>,
     /// The repositories.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// The maximum number for each repository.
     pub most_files: usize,
 }

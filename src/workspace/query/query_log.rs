@@ -11,7 +11,7 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::checkout::catalog::resolve::Workspace;
 
 use super::target::Target;
-use super::{Answered, Asked, Query, QueryKind, ResultOf};
+use super::{Answered, Query, QueryKind, QueryRequest, ResultOf};
 
 /// How long git may take for one repository.
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub struct LogRequest {
     /// Only those that change this path, from the root of each repository.
     pub path: Option<String>,
     /// The repositories.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// The maximum number for each repository.
     pub most_commits: usize,
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::line_search::LineSearch;
 pub use super::line_search::{NotSearched, TextLimits};
 use super::target::Target;
-use super::{Answered, Asked, Query, QueryKind, ResultOf};
+use super::{Answered, Query, QueryKind, QueryRequest, ResultOf};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::checkout::catalog::resolve::Workspace;
@@ -28,7 +28,7 @@ pub struct TextRequest {
     /// Whether case matters.
     pub case: Case,
     /// The repositories.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// The limits of each repository.
     pub limits: TextLimits,
 }

@@ -14,7 +14,7 @@ use crate::workspace::checkout::listing;
 use crate::workspace::checkout::tree_files::files_in;
 
 use super::mirror::{self, Mirrored};
-use super::{Asked, ResultOf};
+use super::{QueryRequest, ResultOf};
 
 /// A larger file of a commit is not read at all: git's objects are read whole.
 const MAX_BLOB_BYTES: u64 = 64 << 20;
@@ -39,7 +39,7 @@ impl Target {
     pub(super) fn find(
         world: &World,
         repository: &CatalogRepository,
-        asked: &Asked,
+        asked: &QueryRequest,
     ) -> Result<Target> {
         let revision = asked.revision.as_deref();
         let resolved = repository.resolved_root.as_ref();

@@ -9,7 +9,7 @@ use crate::git::Checkout;
 use crate::model::Result;
 use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::Outcome;
-use crate::workspace::query::Asked;
+use crate::workspace::query::QueryRequest;
 use crate::workspace::query::mirror::Fetching;
 use crate::workspace::query::query_file::{self, FileRequest, QueryFileReport};
 use crate::workspace::query::query_indexed::{self, IndexedRequest};
@@ -257,10 +257,10 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 }
 
 /// Returns what every query has.
-fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<Asked> {
+fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<QueryRequest> {
     let has_settings = common.fetch && checkout.git_root.is_some();
     let session = has_settings.then(|| face.session(Opening::Look)).transpose()?;
-    Ok(Asked {
+    Ok(QueryRequest {
         repositories: common.repositories,
         conversation_id: common.conversation,
         revision: common.revision,
