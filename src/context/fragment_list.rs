@@ -16,7 +16,7 @@ use super::fragment_id;
 use super::known_projects::{self, KnownProjects};
 use super::opened_tiers::Tiers;
 use super::project_files::{Place, ProjectReader};
-use super::views::Seen;
+use super::views::ViewFilter;
 
 /// How much of a fragment is there, of 0 to 9: the text of its file.
 const DETAIL_DEPTH: &str = "1";
@@ -117,7 +117,8 @@ fn described(
     view: Option<ContextView>,
 ) -> Result<Vec<FragmentRow>> {
     let found = known.project(project).ok();
-    let seen = found.zip(view).map(|(found, view)| Seen::of(&found.item, view)).transpose()?;
+    let seen =
+        found.zip(view).map(|(found, view)| ViewFilter::of(&found.item, view)).transpose()?;
     // Whether a secret was allowed is not known any more; that file has been read.
     let everything = [RepoPath::default()];
     let reader = ProjectReader::new(session, &everything);

@@ -21,7 +21,7 @@ use super::known_projects::{self, Sourced};
 use super::project_files::{Place, ProjectReader};
 use super::project_reading::{FileText, HydratedFile, HydratedProject, Trust, find_fragment};
 use super::task_file::{Match, TaskFile};
-use super::views::Seen;
+use super::views::ViewFilter;
 use super::{announce, limits, now, owner, unusable};
 
 /// The maximum number of passages of a scope that are candidates.
@@ -78,7 +78,7 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
         stopped: false,
     };
     for project in known.of_plan(plan)? {
-        let seen = Seen::of(&project.item, found.view)?;
+        let seen = ViewFilter::of(&project.item, found.view)?;
         let mut read = if request.hydrates {
             let wanted = HydrateRequest {
                 what: Hydrated::Project(project.item.name.clone()),
@@ -132,7 +132,7 @@ impl TaskFiles {
         name: &str,
         read: HydratedProject,
         places: &BTreeMap<&str, Rc<Place>>,
-        seen: &Seen,
+        seen: &ViewFilter,
     ) {
         for file in read.files {
             let bytes = file.text.bytes();
@@ -183,7 +183,7 @@ impl TaskFiles {
         session: &Session,
         project: &Project,
         question: &str,
-        seen: &Seen,
+        seen: &ViewFilter,
     ) -> Result<()> {
         let reader = ProjectReader::new(session, &[]);
         let scopes = project.resources.iter();

@@ -5,7 +5,7 @@ use crate::source::globs::{GlobVerdict, Globs};
 use crate::store::settings::projects::{ContextView, Project};
 
 /// The files that a view sees.
-pub(super) struct Seen {
+pub(super) struct ViewFilter {
     include: Option<Globs>,
     exclude: Globs,
     max_file_size: u64,
@@ -15,9 +15,9 @@ pub(super) struct Seen {
     pub(super) max_files: u64,
 }
 
-impl Seen {
+impl ViewFilter {
     /// Reads the policy of a view, with everything that it inherits.
-    pub(super) fn of(project: &Project, view: ContextView) -> Result<Seen> {
+    pub(super) fn of(project: &Project, view: ContextView) -> Result<ViewFilter> {
         let policy = project.policy(view);
         let parse = |globs: &[String]| {
             Globs::parse(globs).map_err(|fault| {
@@ -31,7 +31,7 @@ impl Seen {
                 Error::new(Code::ProjectsInvalid, message)
             })
         };
-        Ok(Seen {
+        Ok(ViewFilter {
             include: policy.include.as_deref().map(parse).transpose()?,
             exclude: parse(policy.exclude.as_deref().unwrap_or_default())?,
             max_file_size: policy.max_file_size.unwrap_or(u64::MAX),

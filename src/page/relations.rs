@@ -53,7 +53,7 @@ pub struct FileLink {
 
 /// Two files that changed together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
+pub struct FilePair {
     /// The one whose path comes first.
     pub first: RepoPath,
     /// The other.
@@ -156,7 +156,7 @@ pub fn together(
     commit: Oid,
     files: &BTreeMap<RepoPath, Oid>,
     cache: &mut RelationCache,
-) -> Result<Vec<Together>> {
+) -> Result<Vec<FilePair>> {
     let day = 24 * 60 * 60;
     let recent = source.objects.recent_commits(commit, COMMITS, DAYS * day)?;
     let mut learned = Vec::new();
@@ -193,7 +193,7 @@ pub fn together(
     let related = pairs.into_iter().filter_map(|((first, second), (both, commits))| {
         let either = weight_of(&first) + weight_of(&second) - both;
         let share = f64::from(both) / f64::from(either.max(1));
-        (share >= MIN_SHARE && commits >= MIN_TOGETHER).then_some(Together {
+        (share >= MIN_SHARE && commits >= MIN_TOGETHER).then_some(FilePair {
             first,
             second,
             share,
