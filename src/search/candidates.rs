@@ -26,7 +26,7 @@ use crate::text::readers::Format;
 use super::SearchedFiles;
 use super::above::{Above, Collecting};
 use super::documents::StoredDocument;
-use super::first_question::{self, Asked, Partial};
+use super::first_question::{self, Partial, QuestionPages};
 use super::indexing::{IndexKept, Indexer, literature};
 use super::known_documents::{self, KnownDocuments};
 use super::partly::{self, Wanted};
@@ -103,7 +103,7 @@ pub(super) fn open<'a>(
         IndexKept::OnDisk => Indexer::open(session)?,
         IndexKept::InMemory => Indexer::in_memory(session)?,
     };
-    let Asked { mut opened, nothing, partial } = match wanted {
+    let QuestionPages { mut opened, nothing, partial } = match wanted {
         Wanted::Index => first_question::open_whole(session, files)?,
         _ => first_question::open(session, files, &indexer)?,
     };

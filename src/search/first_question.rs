@@ -47,7 +47,7 @@ pub(super) enum Partial {
 }
 
 /// The pages that a question is about.
-pub(super) struct Asked {
+pub(super) struct QuestionPages {
     pub(super) opened: Opened,
     pub(super) nothing: Option<NoPages>,
     /// Why they are not used, if they are not.
@@ -59,36 +59,36 @@ pub(super) fn open(
     session: &Session,
     files: &SearchedFiles,
     indexer: &Indexer<'_>,
-) -> Result<Asked> {
+) -> Result<QuestionPages> {
     let scope = files.scope.as_deref();
     let (mut opened, nothing) = pages::open_wanted(session, scope, files.work)?;
     if !lacks_many(session, files, indexer, &opened, nothing)? {
-        return Asked::whole(session, files, opened, nothing);
+        return QuestionPages::whole(session, files, opened, nothing);
     }
     if let Some(partial) = wait(session)? {
         opened.scopes.clear();
-        return Ok(Asked { opened, nothing: None, partial: Some(partial) });
+        return Ok(QuestionPages { opened, nothing: None, partial: Some(partial) });
     }
     open_whole(session, files)
 }
 
 /// Does the same at once, however long it takes.
-pub(super) fn open_whole(session: &Session, files: &SearchedFiles) -> Result<Asked> {
+pub(super) fn open_whole(session: &Session, files: &SearchedFiles) -> Result<QuestionPages> {
     let (opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
-    Asked::whole(session, files, opened, nothing)
+    QuestionPages::whole(session, files, opened, nothing)
 }
 
-impl Asked {
+impl QuestionPages {
     fn whole(
         session: &Session,
         files: &SearchedFiles,
         opened: Opened,
         nothing: Option<NoPages>,
-    ) -> Result<Asked> {
+    ) -> Result<QuestionPages> {
         let scope = files.scope.as_deref();
         let (opened, nothing) =
             pages::bring_up_to_date(session, scope, files.work, opened, nothing)?;
-        Ok(Asked { opened, nothing, partial: None })
+        Ok(QuestionPages { opened, nothing, partial: None })
     }
 }
 

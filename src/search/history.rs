@@ -16,7 +16,7 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::search::index::history::{self, Matching};
 use crate::search::index::postings::{Postings, Segment, WHOLE_PATH_MARK, WordBytes};
 use crate::search::index::query::Query;
-use crate::search::index::ranked::Best;
+use crate::search::index::ranked::BestPassages;
 use crate::search::index::ranking::{self, Tuning};
 use crate::search::index::view::View;
 use crate::store::Session;
@@ -107,7 +107,7 @@ impl History {
         let find = |word: &str| places(indexer, word);
         let words = Query { words: query.words.clone(), ..Query::default() };
         let tuning = Tuning { heading: 0.0, document: 0.0, repeated: 0.0, ..Tuning::default() };
-        let mut best = Best::new(2 * history::COMMITS);
+        let mut best = BestPassages::new(2 * history::COMMITS);
         ranking::rank(&self.view, &words, tuning, find, |it| best.add(it))?;
         let mut known = BTreeSet::new();
         let mut matching = Vec::new();

@@ -18,7 +18,7 @@ use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, NextFile, PartOrigin};
 use super::named::Definition;
 use super::packer::{HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
-use super::parts::{Asked, written};
+use super::parts::{Question, written};
 use super::question_ranks::Added;
 
 /// The share of the budget, in hundredths, that names the next files.
@@ -246,7 +246,7 @@ impl<'a, 's> Packing<'a, 's> {
     /// Writes the text, with the names of further files in what the passages leave of the budget.
     pub(super) fn fitted(mut self) -> Result<Fitted> {
         let searched = self.searched;
-        let asked = Asked {
+        let asked = Question {
             query: self.ranked.as_ref().map(|(query, _)| query),
             absent: self.absent.as_deref(),
             budget: self.budget,

@@ -17,14 +17,14 @@ use super::{absence, section_names};
 const NOTE_SHARE: usize = 8;
 
 /// What the text says of its question.
-pub(super) struct Asked<'a> {
+pub(super) struct Question<'a> {
     pub(super) query: Option<&'a Query>,
     /// The identifier that it consists of, if no file has it.
     pub(super) absent: Option<&'a str>,
     pub(super) budget: usize,
 }
 
-impl Asked<'_> {
+impl Question<'_> {
     /// Returns the line that says that the name does not occur, unless it is much of the budget.
     fn note(&self) -> Option<String> {
         let note = format!("{}; the nearest matches follow\n", absence(self.absent?));
@@ -36,7 +36,7 @@ impl Asked<'_> {
 /// Writes the parts, and describes them.
 pub(super) fn written(
     searched: &Searched<'_>,
-    asked: &Asked<'_>,
+    asked: &Question<'_>,
     packer: &Packer<impl PackedFiles>,
 ) -> Result<(String, Vec<ContextPart>)> {
     let (mut text, mut parts) = (String::new(), Vec::new());

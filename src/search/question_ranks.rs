@@ -9,7 +9,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::search::index::history;
 use crate::search::index::postings::WHOLE_PATH_MARK;
 use crate::search::index::query::{self, Query};
-use crate::search::index::ranked::{self, Best, Ranked};
+use crate::search::index::ranked::{self, BestPassages, Ranked};
 use crate::search::index::ranking::{self, Tuning};
 use crate::source::globs::{GlobVerdict, Globs};
 
@@ -94,7 +94,7 @@ impl Searched<'_> {
         let is_filtered =
             self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty());
         let sorted = if is_filtered { usize::MAX } else { wanted.max(MAX_COMPARED) };
-        let mut best = Best::new(sorted);
+        let mut best = BestPassages::new(sorted);
         let tuning = Tuning::default();
         ranking::rank(&self.view, query, tuning, find, |it| best.add(it))?;
         let mut total = best.total;

@@ -14,7 +14,7 @@ pub struct Ranked {
 }
 
 /// The best passages of many.
-pub struct Best {
+pub struct BestPassages {
     wanted: usize,
     kept: Vec<Ranked>,
     /// A passage that is not better is not one of the best.
@@ -23,10 +23,10 @@ pub struct Best {
     pub total: usize,
 }
 
-impl Best {
+impl BestPassages {
     /// Keeps the best `wanted` passages.
-    pub fn new(wanted: usize) -> Best {
-        Best { wanted, kept: Vec::new(), bound: None, total: 0 }
+    pub fn new(wanted: usize) -> BestPassages {
+        BestPassages { wanted, kept: Vec::new(), bound: None, total: 0 }
     }
 
     /// Adds a passage.
@@ -96,7 +96,7 @@ mod tests {
                 score: f32::from(*score),
             };
             let mut all: Vec<Ranked> = scores.iter().enumerate().map(ranked).collect();
-            let mut best = Best::new(wanted);
+            let mut best = BestPassages::new(wanted);
             for it in &all {
                 best.add(*it);
             }

@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use crate::search::index::postings::Segment;
     use crate::search::index::query::Syntax;
-    use crate::search::index::ranked::Best;
+    use crate::search::index::ranked::BestPassages;
 
     /// The names of the documents that a query finds, in order; documents named `other` are of another view.
     fn found(documents: &[(&'static str, &str)], query: &str) -> Vec<&'static str> {
@@ -390,7 +390,7 @@ mod tests {
             Ok::<_, Infallible>(found.into_iter().collect())
         };
         let query = Query::parse(query, Syntax::Expression);
-        let mut best = Best::new(9);
+        let mut best = BestPassages::new(9);
         let Ok(()) = rank(&view, &query, Tuning::default(), find, |it| best.add(it));
         let ranked = best.into_sorted().into_iter();
         ranked.map(|it| documents[view.document(it.document).unwrap().id as usize].0).collect()
