@@ -59,7 +59,7 @@ pub struct Furnishing<'a> {
 
 /// What a test has changed in the tree, beside ignored files.
 #[derive(Clone, Debug, Default)]
-pub struct Dirt {
+pub struct TreeChanges {
     /// The number of paths.
     pub count: usize,
     /// The first of them.
@@ -423,9 +423,9 @@ impl<'a> TryTree<'a> {
     }
 
     /// Deletes what a test left beside ignored files, and puts tracked files back; returns what it was.
-    pub fn tidy(&mut self, world: &World) -> Result<Dirt> {
+    pub fn tidy(&mut self, world: &World) -> Result<TreeChanges> {
         let Some(repo) = self.repo.as_ref().filter(|_| is_folder(&self.place.tree())) else {
-            return Ok(Dirt::default());
+            return Ok(TreeChanges::default());
         };
         let mut status = self.git(repo, world);
         status.args(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"]);
@@ -433,7 +433,7 @@ impl<'a> TryTree<'a> {
             // The next step makes the tree again.
             Err(error) if !is_final(error.code()) => {
                 self.repo = None;
-                return Ok(Dirt::default());
+                return Ok(TreeChanges::default());
             }
             listed => listed?,
         };
@@ -447,7 +447,7 @@ impl<'a> TryTree<'a> {
             self.git(repo, world).args(["clean", "-ffdq"]).run()?;
         }
         let first = paths.iter().take(MAX_NAMED).cloned().collect();
-        Ok(Dirt { count: paths.len(), first })
+        Ok(TreeChanges { count: paths.len(), first })
     }
 }
 

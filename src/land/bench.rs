@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use crate::clones::test_results::{TestResult, TestResults, key_of};
-use crate::clones::try_tree::{Dirt, Furnishing, TryTree};
+use crate::clones::try_tree::{Furnishing, TreeChanges, TryTree};
 use crate::design::fork::shared_work;
 use crate::design::merge::train::{Coupling, Train};
 use crate::git::Oid;
@@ -62,7 +62,7 @@ pub(super) struct Bench<'a> {
     pub(super) conflicting: BTreeMap<usize, LeftOut>,
     pub(super) up_to_date: BTreeSet<usize>,
     /// What tests have changed in the tree.
-    pub(super) dirt: Dirt,
+    pub(super) dirt: TreeChanges,
     /// The results in this run, by tree.
     pub(super) known: HashMap<Oid, TestResult>,
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::agents::colony::{checkout_settings, inherited_files, large_file_store, setup_commands};
 use crate::clones::hub::locate;
 use crate::clones::test_results::{TestResults, Verdict};
-use crate::clones::try_tree::{Dirt, Furnishing, TryPlace, TryTree};
+use crate::clones::try_tree::{Furnishing, TreeChanges, TryPlace, TryTree};
 use crate::design::commit::scaffold;
 use crate::design::merge::train::{Arrival, Train};
 use crate::git::refs::lost_race::is_lost_race;
@@ -263,7 +263,7 @@ impl<'a> Station<'a> {
             left_out: BTreeMap::new(),
             conflicting: BTreeMap::new(),
             up_to_date: BTreeSet::new(),
-            dirt: Dirt::default(),
+            dirt: TreeChanges::default(),
             known: HashMap::new(),
         }
     }

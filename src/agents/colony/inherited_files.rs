@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::clones::new_clone::Staged;
-use crate::clones::new_clone::build_files::{How, copy_path};
+use crate::clones::new_clone::build_files::{FileTransfer, copy_path};
 use crate::design::checkpoint::automatic;
 use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::git::Oid;
@@ -18,8 +18,10 @@ pub(in crate::agents) fn ignored_files(
     setup: &mut Vec<String>,
 ) -> Result<()> {
     let settings = &session.settings;
-    let lists =
-        [(&settings.clone_copy, How::Copy, "copied"), (&settings.clone_link, How::Link, "linked")];
+    let lists = [
+        (&settings.clone_copy, FileTransfer::Copy, "copied"),
+        (&settings.clone_link, FileTransfer::Link, "linked"),
+    ];
     bring(session, to, &lists, setup)
 }
 
@@ -27,11 +29,11 @@ pub(in crate::agents) fn ignored_files(
 pub(crate) fn copies(session: &Session, to: &Path, setup: &mut Vec<String>) -> Result<()> {
     let settings = &session.settings;
     let lists = [&settings.clone_copy, &settings.clone_link];
-    bring(session, to, &lists.map(|paths| (paths, How::Copy, "copied")), setup)
+    bring(session, to, &lists.map(|paths| (paths, FileTransfer::Copy, "copied")), setup)
 }
 
 /// Paths, how they get into a clone, and the word for it.
-type Lists<'a> = [(&'a Vec<String>, How, &'a str)];
+type Lists<'a> = [(&'a Vec<String>, FileTransfer, &'a str)];
 
 fn bring(session: &Session, to: &Path, lists: &Lists<'_>, setup: &mut Vec<String>) -> Result<()> {
     for (paths, how, did) in lists {

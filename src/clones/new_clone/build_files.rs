@@ -12,7 +12,7 @@ const WORTH_A_THREAD: usize = 32;
 
 /// How files get into the clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum FileTransfer {
     /// As files of its own, which share space where the file system supports it (reflinks).
     Copy,
     /// As hard links: a write into one file changes the other.
@@ -21,7 +21,7 @@ pub enum How {
 
 /// The files that were copied or linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
+pub struct TransferredFiles {
     /// Their number.
     pub files: usize,
     /// Their size in bytes.
@@ -33,18 +33,24 @@ pub struct Brought {
 ///
 /// A path that does not exist, or that is not below the top, adds nothing. Two threads share many files.
 /// Nothing is synced: a new clone does not need it.
-pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) -> Result<Brought> {
+pub fn copy_path(
+    world: &World,
+    from: &Path,
+    to: &Path,
+    path: &str,
+    how: FileTransfer,
+) -> Result<TransferredFiles> {
     let relative = Path::new(path);
     let plain =
         relative.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
     if path.is_empty() || !plain || !leads_inside(from, relative) {
-        return Ok(Brought::default());
+        return Ok(TransferredFiles::default());
     }
     let cannot = |e| Error::io(format!("cannot copy '{path}' into the clone"), e);
     let above: Vec<_> = relative.ancestors().skip(1).collect();
     for above in above.into_iter().rev() {
         if !above.as_os_str().is_empty() && !make_folder(&to.join(above)).map_err(cannot)? {
-            return Ok(Brought::default());
+            return Ok(TransferredFiles::default());
         }
     }
     let mut files = Vec::new();
@@ -64,8 +70,8 @@ pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) ->
         }
     }
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Brought> {
-        let mut brought = Brought::default();
+    let work = || -> Result<TransferredFiles> {
+        let mut brought = TransferredFiles::default();
         while let Some((relative, metadata)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             world.interrupt.check()?;
             let (source, target) = (from.join(relative), to.join(relative));
@@ -86,14 +92,17 @@ pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) ->
 }
 
 /// Lets two threads work until nothing is left; returns `None` if one panicked.
-fn by_two(work: impl Fn() -> Result<Brought> + Sync) -> Option<Result<Brought>> {
+fn by_two(work: impl Fn() -> Result<TransferredFiles> + Sync) -> Option<Result<TransferredFiles>> {
     std::thread::scope(|scope| {
         let other = scope.spawn(&work);
         let mine = work();
         let other = other.join().ok()?;
         Some(mine.and_then(|mine| {
             let other = other?;
-            Ok(Brought { files: mine.files + other.files, bytes: mine.bytes + other.bytes })
+            Ok(TransferredFiles {
+                files: mine.files + other.files,
+                bytes: mine.bytes + other.bytes,
+            })
         }))
     })
 }
@@ -111,7 +120,12 @@ fn leads_inside(from: &Path, relative: &Path) -> bool {
 }
 
 /// Copies or links one file; returns `false` if its destination exists, or if it is not a file.
-fn one(source: &Path, target: &Path, metadata: &Metadata, how: How) -> std::io::Result<bool> {
+fn one(
+    source: &Path,
+    target: &Path,
+    metadata: &Metadata,
+    how: FileTransfer,
+) -> std::io::Result<bool> {
     if metadata.is_symlink() {
         let made = std::os::unix::fs::symlink(fs::read_link(source)?, target);
         return unless_taken(made);
@@ -119,7 +133,7 @@ fn one(source: &Path, target: &Path, metadata: &Metadata, how: How) -> std::io::
     if !metadata.is_file() {
         return Ok(false);
     }
-    if how == How::Link && fs::hard_link(source, target).is_ok() {
+    if how == FileTransfer::Link && fs::hard_link(source, target).is_ok() {
         return Ok(true);
     }
     let from = File::open(source)?;

@@ -13,12 +13,12 @@ use crate::store::membership::Membership;
 
 /// Keeps other processes from the same clone while it exists.
 #[derive(Debug)]
-pub struct Turn {
+pub struct RemovalLock {
     path: PathBuf,
     _lock: WorktreeLock,
 }
 
-impl Drop for Turn {
+impl Drop for RemovalLock {
     fn drop(&mut self) {
         // A process that waits for the lock opens it again; a file that stays is swept with the locks of dead
         // processes.
@@ -27,20 +27,20 @@ impl Drop for Turn {
 }
 
 /// Waits for other processes that remove, restore or delete the same clone; afterwards it may be gone.
-pub fn take_turn(world: &World, member: &Membership) -> Result<Turn> {
+pub fn take_turn(world: &World, member: &Membership) -> Result<RemovalLock> {
     take(world, member, WaitLimit::for_lock(world.timeout))
 }
 
 /// Does the same without waiting.
-pub fn take_free_turn(world: &World, member: &Membership) -> Result<Turn> {
+pub fn take_free_turn(world: &World, member: &Membership) -> Result<RemovalLock> {
     take(world, member, WaitLimit::AtMost(Duration::ZERO))
 }
 
-fn take(world: &World, member: &Membership, limit: WaitLimit) -> Result<Turn> {
+fn take(world: &World, member: &Membership, limit: WaitLimit) -> Result<RemovalLock> {
     let path = SharedRoot::of(world)?.removal_locks().join(format!("{}.lock", member.id));
     let waiting = "waiting for another git-colony that removes or restores this clone";
     let lock = WorktreeLock::take_at(world, &path, limit, waiting)?;
-    Ok(Turn { path, _lock: lock })
+    Ok(RemovalLock { path, _lock: lock })
 }
 
 /// Deletes the locks of processes that have died.

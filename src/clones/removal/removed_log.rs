@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::Hub;
-use crate::clones::new_clone::build_files::{How, copy_path};
+use crate::clones::new_clone::build_files::{FileTransfer, copy_path};
 use crate::git::durable;
 use crate::git::refs::FoundRef;
 use crate::git::{RefChange, RefName, Repo};
@@ -130,7 +130,7 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
     let key = places.key.as_str();
     let folder = Places::kept_in(Path::new("")).join(key);
     let kept = folder.to_string_lossy();
-    copy_path(world, hub.store.path(), git_dir, &kept, How::Copy)?;
+    copy_path(world, hub.store.path(), git_dir, &kept, FileTransfer::Copy)?;
     atomic::remove_file(&Places::kept_in(git_dir).join(key).join(NOTE))?;
     Places::give_key(git_dir, &places.key)
 }
