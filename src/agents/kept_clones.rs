@@ -270,9 +270,9 @@ impl FailingFilter {
     pub(in crate::agents) fn look<T>(
         self,
         inside: &mut Session,
-        look: impl Fn(&Session) -> Result<T>,
+        task: impl Fn(&Session) -> Result<T>,
     ) -> Result<T> {
-        match look(inside) {
+        match task(inside) {
             Err(error)
                 if matches!(error.code(), Code::FilterFailed | Code::FilterMissing)
                     && self == FailingFilter::IsPassedOver =>
@@ -280,7 +280,7 @@ impl FailingFilter {
                 let message = error.message();
                 (inside.world.narrate)(&format!("warning: {message}; files are kept unfiltered"));
                 inside.repo.pass_over_filters()?;
-                look(inside)
+                task(inside)
             }
             looked => looked,
         }

@@ -61,8 +61,12 @@ pub(in crate::agents) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>
     let checkout = (!is_here).then(|| checkout_of(&path)).flatten();
     let repo = hub.store.to_read()?;
     let known = known_elsewhere(&repo)?;
-    let look = |work: &RemovedWork| look_at(hub, &repo, &known, work, checkout.as_deref());
-    Ok(Some(HeldWork { removals: all.iter().map(look).collect::<Result<_>>()?, hub: path, agents }))
+    let status_of = |work: &RemovedWork| look_at(hub, &repo, &known, work, checkout.as_deref());
+    Ok(Some(HeldWork {
+        removals: all.iter().map(status_of).collect::<Result<_>>()?,
+        hub: path,
+        agents,
+    }))
 }
 
 /// Returns a checkout from which a command about the hub can be run.

@@ -47,7 +47,7 @@ pub(super) struct Face<'a> {
     /// What the command line says of colors and the pager.
     pub(super) wanted: Wanted,
     /// What the configuration says of them, once a repository was opened.
-    pub(super) look: OnceCell<GitDisplay>,
+    pub(super) display: OnceCell<GitDisplay>,
     /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
     pub(super) measured_at: OnceCell<Option<PathBuf>>,
     /// Whether '--verbose' was given.

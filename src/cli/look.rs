@@ -47,8 +47,8 @@ impl GitDisplay {
 }
 
 /// Decides about colors: the flag, then `NO_COLOR`, then `color.ui`, then whether it is a terminal.
-fn palette(world: &World, when: ColorWhen, look: &GitDisplay, is_terminal: bool) -> Palette {
-    let painted = match (when, look.color_ui.as_deref()) {
+fn palette(world: &World, when: ColorWhen, display: &GitDisplay, is_terminal: bool) -> Palette {
+    let painted = match (when, display.color_ui.as_deref()) {
         (ColorWhen::Always, _) => true,
         (ColorWhen::Never, _) => false,
         _ if world.variable("NO_COLOR").is_some() => false,
@@ -68,7 +68,7 @@ impl Face<'_> {
     /// Notes what the configuration of the repository says, the first that was opened.
     pub(super) fn note_look(&self, repo: Option<&Repo>) {
         if let Some(repo) = repo {
-            self.look.get_or_init(|| GitDisplay::of(repo));
+            self.display.get_or_init(|| GitDisplay::of(repo));
             self.note_times(repo.workdir(), |key| repo.config(key));
         }
     }
@@ -102,7 +102,7 @@ impl Face<'_> {
         let is_paged = world.text_variable("GIT_PAGER_IN_USE") == Some("true");
         let is_seen = is_paged || self.env.terminal.streams.is_some();
         match self.form {
-            Form::Text => palette(world, self.wanted.color, &self.look(), is_seen),
+            Form::Text => palette(world, self.wanted.color, &self.display(), is_seen),
             Form::Json | Form::Quiet => Palette::Plain,
         }
     }
@@ -110,16 +110,16 @@ impl Face<'_> {
     /// Returns how an error is painted.
     pub(super) fn palette_of_errors(&self) -> Palette {
         let is_seen = self.env.terminal.has_stderr;
-        palette(&self.env.world, self.wanted.color, &self.look(), is_seen)
+        palette(&self.env.world, self.wanted.color, &self.display(), is_seen)
     }
 
-    fn look(&self) -> GitDisplay {
-        self.look.get().cloned().unwrap_or_default()
+    fn display(&self) -> GitDisplay {
+        self.display.get().cloned().unwrap_or_default()
     }
 
     /// Writes an answer, through a pager where it only lists and does not fit on the terminal.
     pub(super) fn write(&mut self, text: &str, is_listing: bool) -> Result<(), Stop> {
-        let settings = self.look().pager;
+        let settings = self.display().pager;
         let is_paged = is_listing && self.form == Form::Text && !self.wanted.no_pager;
         if is_paged && page(self.env, &settings, text)? {
             return Ok(());

@@ -118,7 +118,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         named_root: OnceCell::new(),
         clone: OnceCell::new(),
         wanted: Wanted { color: cli.options.color, no_pager: cli.options.no_pager },
-        look: OnceCell::new(),
+        display: OnceCell::new(),
         measured_at: OnceCell::new(),
         verbose: cli.options.verbose,
         held_back_for: Cell::default(),

@@ -338,7 +338,7 @@ impl Place {
 
 /// Compares files below a folder with what the system said of them, on two threads if they are many.
 fn as_read(top: &Path, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
-    let look = |known: &[Option<(&RepoPath, FileStat)>]| -> Vec<bool> {
+    let unchanged = |known: &[Option<(&RepoPath, FileStat)>]| -> Vec<bool> {
         let files = FilesBelow::of(top.to_owned());
         let is_same = |it: &Option<(&RepoPath, FileStat)>| {
             it.is_some_and(|(path, stat)| files.stat(path).is_ok_and(|now| now == Some(stat)))
@@ -346,12 +346,12 @@ fn as_read(top: &Path, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
         known.iter().map(is_same).collect()
     };
     if known.len() < MANY_FILES {
-        return look(known);
+        return unchanged(known);
     }
     let (first, second) = known.split_at(known.len() / 2);
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| look(second));
-        let mut same = look(first);
+        let other = scope.spawn(|| unchanged(second));
+        let mut same = unchanged(first);
         let joined = other.join();
         same.extend(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         same

@@ -29,7 +29,7 @@ pub struct Uncommitted {
     /// The paths that a checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
     /// The fingerprint of the files from outside; see [`WorktreeState`].
-    pub look: String,
+    pub fingerprint: String,
 }
 
 /// A state of a worktree, with its index.
@@ -66,7 +66,7 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     let allowances = Allowances::default();
     let scan = session.repo.scan(&session.world)?;
     // Before the files are read: a later change is detected the next time.
-    let look = from_outside(session, &scan);
+    let fingerprint = from_outside(session, &scan);
     let kept = Kept::of(session, scan, &allowances, Unstorable::NameUnreadable, &unignored)?;
     let Some(head) = kept.scan.head.commit() else {
         let branch = kept.scan.head.label();
@@ -78,13 +78,13 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     } else {
         head
     };
-    Ok(Uncommitted { commit, look, left_out: kept.left_out })
+    Ok(Uncommitted { commit, fingerprint, left_out: kept.left_out })
 }
 
 /// The state of the working tree from outside, without reading any file.
 #[derive(Clone, Debug)]
 pub struct WorktreeState {
-    look: String,
+    fingerprint: String,
     /// The tree of HEAD, if no file differs from it.
     head_tree: Option<Oid>,
 }
@@ -94,15 +94,15 @@ impl WorktreeState {
     pub fn of(session: &Session) -> Result<WorktreeState> {
         let scan = session.repo.scan(&session.world)?;
         Ok(WorktreeState {
-            look: from_outside(session, &scan),
+            fingerprint: from_outside(session, &scan),
             head_tree: changed_paths(&scan).is_empty().then_some(scan.head_tree),
         })
     }
 
-    /// Returns `true` if it differs from `commit`, which was made when its fingerprint was `look`.
+    /// Returns `true` if it differs from `commit`, which was made when its fingerprint was `fingerprint`.
     /// A touched file counts as changed, whatever its content.
-    pub fn differs(&self, session: &Session, commit: Option<Oid>, look: &str) -> bool {
-        if self.look == look {
+    pub fn differs(&self, session: &Session, commit: Option<Oid>, fingerprint: &str) -> bool {
+        if self.fingerprint == fingerprint {
             return false;
         }
         // The uncommitted files may have been committed since.

@@ -85,14 +85,14 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
         narrate: Arc::new(|_| ()),
         ..world.clone()
     };
-    let look = move || {
+    let count_changes = move || {
         let changes = repo.scan(&world).ok().map(|scan| {
             scan.staged.len() + scan.unstaged.len() + scan.untracked.len() + scan.conflicts.len()
         });
         // After the limit nothing receives the result.
         found.send(changes).ok();
     };
-    std::thread::Builder::new().name("look".to_owned()).spawn(look).ok()?;
+    std::thread::Builder::new().name("look".to_owned()).spawn(count_changes).ok()?;
     let changes = wait.recv_timeout(limit).ok().flatten();
     interrupt.raise(0);
     changes

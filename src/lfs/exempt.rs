@@ -68,24 +68,24 @@ impl Why {
 /// Finds the files with the endings that git-lfs will store, one pattern each. An ending counts in capitals,
 /// too, because git matches it where names are case-insensitive.
 pub fn find(session: &Session, endings: &[String]) -> Result<Exempt> {
-    let mut look = PatternSearch::new(session, endings);
-    let roots = look.roots()?;
+    let mut search = PatternSearch::new(session, endings);
+    let roots = search.roots()?;
     for root in &roots {
-        look.learn(*root)?;
+        search.learn(*root)?;
     }
     for root in &roots {
-        look.list(*root)?;
+        search.list(*root)?;
     }
     let index = session.repo.load_index()?;
     for (path, id) in index.plain_files() {
-        let patterns = look.patterns_of(path);
-        if look.kind_of(id, patterns) == Kind::Whole {
-            look.add(&RepoPath::new(path), patterns);
+        let patterns = search.patterns_of(path);
+        if search.kind_of(id, patterns) == Kind::Whole {
+            search.add(&RepoPath::new(path), patterns);
         }
     }
     let index: Vec<_> = index.plain_files().collect();
-    look.refuse_pointers(&roots, &index)?;
-    Ok(look.done())
+    search.refuse_pointers(&roots, &index)?;
+    Ok(search.done())
 }
 
 /// Patterns by number, as bits.
@@ -171,13 +171,13 @@ impl<'a> PatternSearch<'a> {
             return Kind::Empty;
         }
         let objects = &self.objects;
-        let look = || match objects.size(blob) {
+        let read_kind = || match objects.size(blob) {
             None => Kind::Missing,
             Some(0) => Kind::Empty,
             Some(_) if objects.lfs_pointer(blob).is_some() => Kind::Pointer,
             Some(_) => Kind::Whole,
         };
-        let kind = *self.blobs.entry(blob).or_insert_with(look);
+        let kind = *self.blobs.entry(blob).or_insert_with(read_kind);
         if kind == Kind::Missing {
             self.leave_out(patterns, Why::NotHere);
         }

@@ -23,7 +23,7 @@ pub struct Unconverted {
 /// Finds such a file in the histories of `tips`; `None` if git-lfs stores everything that the patterns match.
 /// Each directory is read once, however many commits have it.
 pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Option<Unconverted>> {
-    let mut look = UnconvertedSearch {
+    let mut search = UnconvertedSearch {
         objects: session.repo.objects(),
         patterns: AttributePatterns::new(&patterns.include, &patterns.exclude)?,
         trees: HashSet::new(),
@@ -34,7 +34,7 @@ pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Opti
     while let Some(commit) = open.pop() {
         session.world.interrupt.check()?;
         let read = session.repo.read_commit(commit)?;
-        if let Some(path) = look.whole_file(read.tree)? {
+        if let Some(path) = search.whole_file(read.tree)? {
             return Ok(Some(Unconverted { commit, path }));
         }
         let parents = read.parents.into_iter();

@@ -47,7 +47,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         session,
         places: places.as_ref().filter(|_| !dry_run),
         mapper: Mapper::open(how, &worktree)?,
-        follows: format!("{FOLLOWS}{}", found.look),
+        follows: format!("{FOLLOWS}{}", found.fingerprint),
         changes: Vec::new(),
     };
     let mut results = making.map_all(outcomes, &rows)?;

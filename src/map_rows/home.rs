@@ -46,13 +46,13 @@ pub(crate) struct Home<'a> {
 pub(crate) fn look<T>(
     session: &Session,
     map: &MapOf,
-    look: impl FnOnce(&Home<'_>) -> Result<T>,
+    task: impl FnOnce(&Home<'_>) -> Result<T>,
 ) -> Result<T> {
     match map {
-        MapOf::This(state) => look(&Home::here(session, state)),
+        MapOf::This(state) => task(&Home::here(session, state)),
         MapOf::Other(by_url) => {
             let other = OtherRepository::open(session, by_url)?;
-            look(&other.home(session))
+            task(&other.home(session))
         }
     }
 }

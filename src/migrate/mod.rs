@@ -144,21 +144,21 @@ fn settle(session: &Session) -> Result<()> {
 }
 
 fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Result<MigrateReport> {
-    let look = StartingPoint::take(session, agents)?;
-    if !look.is_needed {
+    let start = StartingPoint::take(session, agents)?;
+    if !start.is_needed {
         tidy(session)?;
-        return report::up_to_date(session, &look);
+        return report::up_to_date(session, &start);
     }
-    protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
+    protected_branches::require(session, start.refs.iter().map(|found| &found.name))?;
     let Some(children) = children else {
-        return report::of_look(session, &look);
+        return report::of_start(session, &start);
     };
     let way = plan_install(session)?;
     let begun = StartState::note(session).map_err(|error| disk_full::explain(session, error));
     let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
-        rewrite(session, &look, set_up, children)
+        rewrite(session, &start, set_up, children)
     });
     if session.world.is_dead() {
         return done;
@@ -202,40 +202,40 @@ fn joined_map(session: &Session, imported: &Imported) -> ObjectMap {
 
 fn rewrite(
     session: &Session,
-    look: &StartingPoint,
+    start: &StartingPoint,
     set_up: bool,
     children: &Children,
 ) -> Result<MigrateReport> {
     let repo = &session.repo;
-    let besides = migration::besides(repo, &look.refs)?;
-    let imported = import(session, look, &besides, children)?;
+    let besides = migration::besides(repo, &start.refs)?;
+    let imported = import(session, start, &besides, children)?;
     let map = joined_map(session, &imported);
-    look.refuse_partial(session, &imported, &map)?;
+    start.refuse_partial(session, &imported, &map)?;
     let moves = |found: &FoundRef| {
         let commit = repo.peel_to_commit(found.id);
         commit.is_some_and(|id| map.get(id).is_some())
     };
-    if !look.refs.iter().any(moves) {
-        return report::up_to_date(session, look);
+    if !start.refs.iter().any(moves) {
+        return report::up_to_date(session, start);
     }
-    let files = look.files(session)?;
+    let files = start.files(session)?;
     let record = migration::commit(
         session,
         migration::Request {
-            recorded: &look.refs,
+            recorded: &start.refs,
             imported: &imported,
             map,
             besides: &besides,
             set_up,
             files,
-            include: &look.patterns.include,
-            exclude: &look.patterns.exclude,
-            taken: &look.patterns.taken,
+            include: &start.patterns.include,
+            exclude: &start.patterns.exclude,
+            taken: &start.patterns.taken,
         },
     )?;
     let journal =
         Journal::find(repo)?.map(|(journal, _)| journal).filter(|journal| journal.op == record.op);
-    let mut report = report::of_record(session, look, &record)?;
+    let mut report = report::of_record(session, start, &record)?;
     report.commits = journal.map_or(0, |journal| journal.commits);
     report.files = files;
     Ok(report)
@@ -243,7 +243,7 @@ fn rewrite(
 
 fn import(
     session: &Session,
-    look: &StartingPoint,
+    start: &StartingPoint,
     besides: &[OffBranchCheckpoint],
     children: &Children,
 ) -> Result<Imported> {
@@ -251,7 +251,7 @@ fn import(
     let folder = folder(&session.repo);
     atomic::remove_folder(&folder)?;
     atomic::make_directory(&folder)?;
-    let mut tips = migration::tips(repo, &look.refs)?;
+    let mut tips = migration::tips(repo, &start.refs)?;
     tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();
     tips.dedup();
@@ -262,7 +262,7 @@ fn import(
         &session.world,
         &Import {
             folder: &folder,
-            steps: &[look.step()],
+            steps: &[start.step()],
             tips: &tips,
             kept_open: children.file()?,
         },

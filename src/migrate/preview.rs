@@ -28,13 +28,13 @@ pub enum Outlook {
 pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
     refuse_clone(session)?;
     require_git_lfs(session)?;
-    let look = StartingPoint::before_patterns(session, endings, Agents::Refuse)?;
-    if !look.is_needed {
+    let start = StartingPoint::before_patterns(session, endings, Agents::Refuse)?;
+    if !start.is_needed {
         return Ok(Outlook::UpToDate);
     }
     Ok(Outlook::Rewrites {
-        refs: look.refs.len(),
+        refs: start.refs.len(),
         replaces: replaced::before(session)?,
-        notes: report::notes_of(session, &look),
+        notes: report::notes_of(session, &start),
     })
 }

@@ -165,41 +165,41 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
 }
 
 /// Returns the notes before a migration.
-pub(super) fn notes_of(session: &Session, look: &StartingPoint) -> Vec<String> {
-    notes(session, &look.refs)
+pub(super) fn notes_of(session: &Session, start: &StartingPoint) -> Vec<String> {
+    notes(session, &start.refs)
 }
 
 /// Reports an operation that was just made.
 pub(super) fn of_record(
     session: &Session,
-    look: &StartingPoint,
+    start: &StartingPoint,
     record: &Record,
 ) -> Result<MigrateReport> {
     let report = MigrateReport {
         op: Some(record.op),
         head: head_commit(&session.repo)?,
         refs: moved(&record.refs),
-        patterns: look.patterns.include.clone(),
-        notes: notes_of(session, look),
+        patterns: start.patterns.include.clone(),
+        notes: notes_of(session, start),
         ..MigrateReport::new(MigrateStatus::Migrated)
     };
     Ok(report.replacing(replaced::by_push(session)?))
 }
 
 /// Reports that there was nothing to do here.
-pub(super) fn up_to_date(session: &Session, look: &StartingPoint) -> Result<MigrateReport> {
+pub(super) fn up_to_date(session: &Session, start: &StartingPoint) -> Result<MigrateReport> {
     let report = MigrateReport {
         head: head_commit(&session.repo)?,
-        patterns: look.patterns.include.clone(),
+        patterns: start.patterns.include.clone(),
         ..MigrateReport::new(MigrateStatus::UpToDate)
     };
     Ok(report.replacing(replaced::by_push(session)?))
 }
 
 /// Reports the plan.
-pub(super) fn of_look(session: &Session, look: &StartingPoint) -> Result<MigrateReport> {
+pub(super) fn of_start(session: &Session, start: &StartingPoint) -> Result<MigrateReport> {
     let moves = |found: &&FoundRef| !is_of_no_commit(&session.repo, found.id);
-    let refs = look.refs.iter().filter(moves).map(|found| MovedRef {
+    let refs = start.refs.iter().filter(moves).map(|found| MovedRef {
         name: found.name.clone(),
         old: Some(found.id),
         new: None,
@@ -207,9 +207,9 @@ pub(super) fn of_look(session: &Session, look: &StartingPoint) -> Result<Migrate
     let report = MigrateReport {
         head: head_commit(&session.repo)?,
         refs: refs.collect(),
-        patterns: look.patterns.include.clone(),
-        files: look.files(session)?,
-        notes: notes_of(session, look),
+        patterns: start.patterns.include.clone(),
+        files: start.files(session)?,
+        notes: notes_of(session, start),
         ..MigrateReport::new(MigrateStatus::Migrated)
     };
     Ok(report.replacing(replaced::before(session)?))

@@ -67,23 +67,23 @@ impl StartingPoint {
         let repo = &session.repo;
         checks::refuse_incomplete(repo)?;
         let refs = migration::movable(repo)?;
-        let mut look = StartingPoint { patterns, refs, is_needed: true };
-        let mut sought = look.patterns.clone();
+        let mut start = StartingPoint { patterns, refs, is_needed: true };
+        let mut sought = start.patterns.clone();
         let given = endings.iter().map(|ending| format!("*{ending}"));
         sought.include.extend(given);
-        let tips = look.histories(repo);
-        look.is_needed = unconverted::find(session, &tips, &sought)?.is_some();
-        if look.is_needed {
+        let tips = start.histories(repo);
+        start.is_needed = unconverted::find(session, &tips, &sought)?.is_some();
+        if start.is_needed {
             if endings.is_empty() {
                 plan_install(session)?;
             } else {
                 // The caller configures git-lfs first.
                 install::plan_chained(session)?;
             }
-            let work = checks::Work { refs: &look.refs, patterns: &sought, endings };
+            let work = checks::Work { refs: &start.refs, patterns: &sought, endings };
             checks::refuse(session, &work, agents)?;
         }
-        Ok(look)
+        Ok(start)
     }
 
     /// Makes sure that git-lfs has processed everything: if one of its git processes is killed, it

@@ -130,8 +130,8 @@ impl UncommittedFiles {
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
     fn read(session: &Session, takes: impl Fn(&String) -> bool) -> Result<UncommittedFiles> {
         let mut found = UncommittedFiles::default();
-        let look = WorktreeLook::of(session)?;
-        let mut changed = look.files().filter(|path| !is_named_as_secret(path)).peekable();
+        let worktree = WorktreeLook::of(session)?;
+        let mut changed = worktree.files().filter(|path| !is_named_as_secret(path)).peekable();
         if changed.peek().is_none() {
             return Ok(found);
         }

@@ -7,17 +7,17 @@ use crate::design::uncommitted::WorktreeLook;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
-/// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
+/// Returns the directories of tracked files and of those that `worktree` has, and those of git that change with HEAD
 /// and the index. Without a look, also all others in which a new file would count: whichever are created later have
 /// events.
 pub(super) fn directories(
     session: &Session,
-    look: Option<&WorktreeLook>,
+    worktree: Option<&WorktreeLook>,
 ) -> Result<BTreeSet<PathBuf>> {
     let repo = &session.repo;
     let tracked = repo.paths_of_index()?;
     let mut below: BTreeSet<RepoPath> = BTreeSet::new();
-    for path in tracked.iter().chain(look.into_iter().flat_map(WorktreeLook::files)) {
+    for path in tracked.iter().chain(worktree.into_iter().flat_map(WorktreeLook::files)) {
         let mut next = path.parent();
         while let Some(directory) = next {
             next = directory.parent();
@@ -27,7 +27,7 @@ pub(super) fn directories(
         }
     }
     let mut all: BTreeSet<PathBuf> = below.iter().map(|path| path.under(repo.workdir())).collect();
-    if look.is_none() {
+    if worktree.is_none() {
         let listed = repo.listed_directories()?;
         all.extend(listed.iter().map(|path| path.under(repo.workdir())));
     }

@@ -143,7 +143,7 @@ struct Watcher<'a> {
     flags: &'a Flags,
     options: &'a Options,
     wake: Wake,
-    look: WorktreeLook,
+    worktree: WorktreeLook,
     /// When to look next, at the latest and at the earliest.
     due: Instant,
     not_before: Instant,
@@ -168,7 +168,7 @@ impl<'a> Watcher<'a> {
     ) -> Result<Watcher<'a>> {
         // Events first: what changes while the working tree is looked at has one.
         let wake = Wake::on(directories(session, None)?.iter());
-        let look = WorktreeLook::of(session)?;
+        let worktree = WorktreeLook::of(session)?;
         let now = Instant::now();
         let mut watcher = Watcher {
             world,
@@ -178,7 +178,7 @@ impl<'a> Watcher<'a> {
             not_before: now,
             is_woken: false,
             wake,
-            look,
+            worktree,
             watches: WatchList::of(session),
             is_failing: false,
             pending: PendingChanges::default(),
@@ -186,7 +186,7 @@ impl<'a> Watcher<'a> {
             remote: options.remote.map(RemotePoll::every),
             reported: BTreeSet::new(),
         };
-        watcher.wake.add(directories(session, Some(&watcher.look))?.iter());
+        watcher.wake.add(directories(session, Some(&watcher.worktree))?.iter());
         Ok(watcher)
     }
 
@@ -278,13 +278,13 @@ impl<'a> Watcher<'a> {
         let began = Instant::now();
         self.is_woken = false;
         let looked = WorktreeLook::of(session);
-        let changed = looked.map(|look| {
-            let changed = look.changed_since(session, &self.look);
-            self.look = look;
+        let changed = looked.map(|worktree| {
+            let changed = worktree.changed_since(session, &self.worktree);
+            self.worktree = worktree;
             // The tree of the last look is gone, or there are too many changes to list: every file counts.
             changed.unwrap_or_else(|_| {
                 let tracked = session.repo.paths_of_index().unwrap_or_default();
-                tracked.into_iter().chain(self.look.files().cloned()).collect()
+                tracked.into_iter().chain(self.worktree.files().cloned()).collect()
             })
         });
         let now = Instant::now();
@@ -298,7 +298,7 @@ impl<'a> Watcher<'a> {
             return;
         }
         self.unkept = Some(now);
-        if let Ok(directories) = directories(session, Some(&self.look)) {
+        if let Ok(directories) = directories(session, Some(&self.worktree)) {
             self.wake.add(directories.iter());
         }
         let needs_rows = self.watches.iter().any(|watch| watch.paths.is_empty());
@@ -355,7 +355,7 @@ impl<'a> Watcher<'a> {
             && error.code() == Code::Locked
         {
             // It is tried again, as after a change.
-            let again = self.look.files().cloned();
+            let again = self.worktree.files().cloned();
             self.pending.add(watch, again, Instant::now());
         }
         self.report_failure("map the scopes", mapped).unwrap_or_default()

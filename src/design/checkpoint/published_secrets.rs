@@ -159,10 +159,10 @@ fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -
     let before = remembered(session, &cache, published)?;
     let hidden = [published, &before.tips].concat();
     let new = repo.lacking(world, tips, &hidden)?;
-    let mut look = SecretSearch::begin(session);
-    let finds = look.at_all(world, &new);
+    let mut secret_search = SecretSearch::begin(session);
+    let finds = secret_search.at_all(world, &new);
     // Also when interrupted: the next search continues from there.
-    look.end();
+    secret_search.end();
     let mut finds = finds?;
     for find in said {
         if !finds.contains(&find) && !before.finds.contains(&find) {

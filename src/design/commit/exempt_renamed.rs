@@ -48,10 +48,10 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     };
     let attributes = repo.read_blob(*attributes)?;
     let head = repo.tree_of(repo.head()?.commit())?;
-    let look = RenameSearch { session, objects: repo.objects(), head };
+    let search = RenameSearch { session, objects: repo.objects(), head };
     let now = |path: &RepoPath| Ok(staged.get(path.as_bytes()).copied());
     let all = staged.iter().map(|(path, id)| (RepoPath::new(*path), *id));
-    look.find(&attributes, now, all)
+    search.find(&attributes, now, all)
 }
 
 /// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their
@@ -63,7 +63,7 @@ pub fn between(
     index: Oid,
     tree: Oid,
 ) -> Result<Vec<Renamed>> {
-    let look = RenameSearch { session, objects: session.repo.objects(), head };
+    let search = RenameSearch { session, objects: session.repo.objects(), head };
     let changes = session.repo.diff_trees(head, tree)?.into_iter();
     let new = changes.filter_map(|change| {
         let entry = change.new.filter(TreeEntry::is_file)?;
@@ -71,11 +71,11 @@ pub fn between(
     });
     let now = |path: &RepoPath| {
         let id = |entry: TreeEntry| entry.id;
-        let staged = look.objects.at(index, path)?;
-        let in_tree = look.objects.at(tree, path)?;
+        let staged = search.objects.at(index, path)?;
+        let in_tree = search.objects.at(tree, path)?;
         Ok(staged.and(in_tree).map(id))
     };
-    look.find(attributes, now, new)
+    search.find(attributes, now, new)
 }
 
 struct RenameSearch<'a> {

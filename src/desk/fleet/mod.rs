@@ -305,7 +305,7 @@ impl Desk {
         let locks = KnownLocks::load(session);
         let config = session.repo.own_config()?;
         let next = AtomicUsize::new(0);
-        let look = || {
+        let read_rows = || {
             let more = || {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 clones.get(at).map(|clone| (at, clone))
@@ -323,13 +323,13 @@ impl Desk {
             Ok((scan, forks, matrix))
         };
         std::thread::scope(|scope| {
-            let other = scope.spawn(look);
+            let other = scope.spawn(read_rows);
             let here = here();
             if here.is_err() {
                 next.store(clones.len(), Ordering::Relaxed);
             }
             let (scan, forks, matrix) = here?;
-            let mut rows = look();
+            let mut rows = read_rows();
             // A thread that died has not returned its rows; nothing else depends on them.
             rows.extend(other.join().unwrap_or_default());
             rows.sort_by(|(at, a), (place, b)| a.agent.cmp(&b.agent).then(at.cmp(place)));

@@ -19,8 +19,8 @@ pub(super) struct Sources {
 impl Sources {
     /// Notes a file, or that there is none; returns `true` if its content may be used.
     pub(super) fn note(&mut self, path: &Path) -> bool {
-        let look = || (stamp(path), is_own(path));
-        self.known.entry(path.to_owned()).or_insert_with(look).1
+        let read = || (stamp(path), is_own(path));
+        self.known.entry(path.to_owned()).or_insert_with(read).1
     }
 
     /// Reads a file that may be used; `None` if there is none.

@@ -285,11 +285,11 @@ impl<'a> Freshness<'a> {
         let Some(follows) = scope.follows.as_deref() else {
             return self.is_recorded_elsewhere(scope);
         };
-        if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
+        if let Some(fingerprint) = follows.strip_prefix(map_worktree::FOLLOWS) {
             let now = self.worktree.get_or_init(|| WorktreeState::of(self.session).ok());
             let commit = Oid::parse(&scope.revision);
             // A working tree that cannot be scanned counts as changed.
-            return now.as_ref().is_none_or(|now| now.differs(self.session, commit, look));
+            return now.as_ref().is_none_or(|now| now.differs(self.session, commit, fingerprint));
         }
         let now = self.session.repo.resolve_commit(follows).ok();
         now.is_some_and(|now| now.to_string() != scope.revision)

@@ -79,13 +79,13 @@ impl Finish<'_> {
 
     /// Moves aside what another process created at `path`, or at one of its parents, since the plan.
     fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
-        let look = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
+        let state_of = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
         for (depth, parent) in path.ancestors().enumerate() {
-            if look(&parent)? == PathState::Other {
+            if state_of(&parent)? == PathState::Other {
                 return self.keep_late(files, &parent, number, Some(depth));
             }
         }
-        match look(path)? {
+        match state_of(path)? {
             PathState::Nothing => Ok(()),
             PathState::Other => self.keep_late(files, path, number, None),
             PathState::Directory(_) => {

@@ -58,7 +58,7 @@ pub struct EventReader {
     /// What `SQLite` said of changes by others when it was last read.
     version: Option<i64>,
     /// The files as they were at the last look.
-    look: FileStats,
+    file_stats: FileStats,
     /// How many looks since have asked only for the files.
     looks: u32,
 }
@@ -85,7 +85,7 @@ impl EventReader {
             waiter,
             database: None,
             version: None,
-            look: FileStats::default(),
+            file_stats: FileStats::default(),
             looks: 0,
         }
     }
@@ -96,12 +96,12 @@ impl EventReader {
         let Some(database) = &self.database else {
             return self.is_there();
         };
-        let look = look_at(&self.path);
+        let file_stats = look_at(&self.path);
         self.looks += 1;
-        if look == self.look && self.looks < SURE_LOOK {
+        if file_stats == self.file_stats && self.looks < SURE_LOOK {
             return false;
         }
-        (self.look, self.looks) = (look, 0);
+        (self.file_stats, self.looks) = (file_stats, 0);
         !database.is_in_place() || version(database.reader()).ok() != self.version
     }
 

@@ -162,9 +162,9 @@ impl Measured {
     /// Splits the beginning of a stretch until a piece ends where one of the whole text ends.
     /// Returns the tokens up to there, and which piece that is.
     fn head(&self, vocabulary: &Vocabulary, start: usize, end: usize) -> Option<(usize, usize)> {
-        let mut look = FIRST_LOOK;
+        let mut span = FIRST_LOOK;
         loop {
-            let stop = self.json.floor_char_boundary((start + look).min(end));
+            let stop = self.json.floor_char_boundary((start + span).min(end));
             let text = format!("\"{}", self.slice(start, stop));
             let pieces: Vec<&str> = vocabulary.split(&text).collect();
             let sure = pieces.len().saturating_sub(PIECES_AHEAD);
@@ -177,10 +177,10 @@ impl Measured {
                     return Some((tokens, met));
                 }
             }
-            if stop == end || look > 256 * FIRST_LOOK {
+            if stop == end || span > 256 * FIRST_LOOK {
                 return None;
             }
-            look *= 4;
+            span *= 4;
         }
     }
 
