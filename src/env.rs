@@ -69,11 +69,11 @@ impl Terminal {
             });
         }
         let size = rustix::termios::tcgetwinsize(&streams.stdout).ok();
-        let told =
-            variables.get(OsStr::new("COLUMNS")).and_then(|told| told.to_str()?.parse().ok());
+        let columns =
+            variables.get(OsStr::new("COLUMNS")).and_then(|columns| columns.to_str()?.parse().ok());
         let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
         Ok(Terminal {
-            columns: told.or_else(|| known(size?.ws_col)).filter(|columns| *columns > 0),
+            columns: columns.or_else(|| known(size?.ws_col)).filter(|columns| *columns > 0),
             rows: size.and_then(|size| known(size.ws_row)),
             has_stderr,
             streams: Some(Streams {
@@ -198,11 +198,11 @@ impl Env {
 /// shows: `-C` works, and other commands find no repository.
 fn left(variables: &BTreeMap<OsString, OsString>) -> std::io::Result<PathBuf> {
     std::env::set_current_dir("/")?;
-    let told = variables
+    let directory = variables
         .get(OsStr::new("PWD"))
         .map(PathBuf::from)
-        .filter(|told| told.is_absolute() && !told.exists());
-    Ok(told.unwrap_or_else(|| PathBuf::from("/")))
+        .filter(|directory| directory.is_absolute() && !directory.exists());
+    Ok(directory.unwrap_or_else(|| PathBuf::from("/")))
 }
 
 type Narrate = Arc<dyn Fn(&str) + Send + Sync>;

@@ -258,8 +258,8 @@ fn newest_removed(session: &Session, name: &str) -> Option<RemovedWork> {
 /// Adds to the error that there is nothing to undo how to restore a removed agent: undo does not
 /// cover that.
 pub fn explain_nothing(session: &Session, error: Error) -> Error {
-    let told = ["not_undone", "steps"];
-    let is_told = told.iter().any(|name| error.details().contains_key(*name));
+    let details = ["not_undone", "steps"];
+    let is_told = details.iter().any(|name| error.details().contains_key(*name));
     if error.code() != Code::NothingToUndo || session.membership.is_none() || is_told {
         return error;
     }

@@ -100,12 +100,12 @@ pub fn run(
             scope.spawn(move || work(world, line, waiting, &sender));
         }
         drop(sender);
-        let told = receiver.iter().try_for_each(|report| tell(report?));
-        if told.is_err() {
+        let outcome = receiver.iter().try_for_each(|report| tell(report?));
+        if outcome.is_err() {
             // What has begun goes on to its end; nothing else begins.
             waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
         }
-        told
+        outcome
     })
 }
 

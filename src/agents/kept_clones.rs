@@ -98,11 +98,11 @@ pub fn sweep(
     let (now, mut swept, mut total) = (world.now(), SweptClones::default(), 0_u64);
     let clones = kept_clone::list(root, None);
     // An agent may have written the size of its own: before others are deleted for it, all are measured.
-    let told = |hub: &Path| {
+    let recorded_size = |hub: &Path| {
         let own = clones.iter().filter(|clone| clone.member.hub == hub);
         own.fold(0_u64, |sum, clone| sum.saturating_add(clone.size))
     };
-    let is_large = here.is_some_and(|(hub, keeping)| told(hub) > keeping.size);
+    let is_large = here.is_some_and(|(hub, keeping)| recorded_size(hub) > keeping.size);
     // The newest first: those that make the sum too large are older.
     for clone in clones.into_iter().rev() {
         let own = here.filter(|(hub, _)| clone.member.hub == *hub);

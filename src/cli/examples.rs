@@ -24,6 +24,7 @@ pub(super) fn find(command: &str) -> Option<Examples> {
 
 /// Returns the examples of a command as help shows them.
 pub(super) fn as_help(command: &str) -> Option<String> {
-    let lines = find(command)?.lines.iter().map(|(typed, told)| format!("  {typed}\n      {told}"));
+    let lines =
+        find(command)?.lines.iter().map(|(typed, meaning)| format!("  {typed}\n      {meaning}"));
     Some(format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n")))
 }

@@ -110,8 +110,8 @@ impl Face<'_> {
     /// Refuses an answer that only plans, where root asked for more than a plan.
     fn refuse_plan_of_root(&self, answer: &impl Answer) -> Result<(), Error> {
         let is_plan = || {
-            let told = serde_json::to_value(answer).unwrap_or_default();
-            told.get("dry_run").is_some_and(|dry_run| dry_run == true)
+            let json = serde_json::to_value(answer).unwrap_or_default();
+            json.get("dry_run").is_some_and(|dry_run| dry_run == true)
         };
         match self.held_back_for.get().filter(|_| is_plan()) {
             Some(owner) => World { owner_beside_root: Some(owner), ..self.world()? }.refuse_root(),

@@ -10,11 +10,11 @@ pub(super) struct Meaning {
     /// The command to paste.
     pub(super) command: &'static str,
     /// What it does, or how it differs.
-    pub(super) told: &'static str,
+    pub(super) explanation: &'static str,
 }
 
-const fn row(typed: &'static str, command: &'static str, told: &'static str) -> Meaning {
-    Meaning { typed, command, told }
+const fn row(typed: &'static str, command: &'static str, explanation: &'static str) -> Meaning {
+    Meaning { typed, command, explanation }
 }
 
 const KEEP: &str = "git colony checkpoint -m LABEL";

@@ -54,34 +54,34 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         None
     };
     let similar = similar_to(error);
-    let told = match named {
+    let usage_error = match named {
         None => Error::new(Code::Usage, short_value(error, first)),
         Some(named) => Error::new(Code::Usage, short_list(first, &named)).detail("missing", named),
     };
-    let told = if is_of_command(error) || error.get(ContextKind::Usage).is_none() {
-        told
+    let usage_error = if is_of_command(error) || error.get(ContextKind::Usage).is_none() {
+        usage_error
     } else {
-        told.detail("usage", usage)
+        usage_error.detail("usage", usage)
     };
     if let Some(line) = setting_line(error, args) {
-        return told.hint(line);
+        return usage_error.hint(line);
     }
     if let Some(meaning) = meaning(error, args).filter(|_| !is_below(error, &own)) {
-        let hint = format!("{}   # {}", meaning.command, meaning.told);
-        return told.hint(hint);
+        let hint = format!("{}   # {}", meaning.command, meaning.explanation);
+        return usage_error.hint(hint);
     }
     if let Some(line) = merge_of_several(error, args).or_else(|| completed_line(error, args)) {
-        return told.hint(line);
+        return usage_error.hint(line);
     }
     match similar.first() {
-        None => told.hint(own),
+        None => usage_error.hint(own),
         Some(one) if is_of_command(error) => {
             let hint = format!("{} {one} -h   # the most similar command", bare(&own));
-            told.hint(hint).detail("similar", similar)
+            usage_error.hint(hint).detail("similar", similar)
         }
         Some(one) => {
             let hint = format!("{own}   # '{one}' is the most similar");
-            told.hint(hint).detail("similar", similar)
+            usage_error.hint(hint).detail("similar", similar)
         }
     }
 }

@@ -320,8 +320,8 @@ fn days(repo: &Repo) -> Vec<Offer> {
     known.map(|day| Offer::new(day.to_string(), "notes")).collect()
 }
 
-fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {
+fn of_tools(repo: &Repo, as_offer: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {
     let tools = tool_registry::read(repo).unwrap_or_default();
-    let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
+    let words: BTreeMap<String, String> = tools.into_iter().map(as_offer).collect();
     words.into_iter().map(|(word, about)| Offer::new(word, about)).collect()
 }

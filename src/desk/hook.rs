@@ -211,17 +211,17 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
         return Ok(());
     }
     // Other agents cannot pass it to their commands.
-    let told = payload.session.as_ref().filter(|_| agent == Agent::ClaudeCode);
-    let begun = told.filter(|_| payload.begins_session());
+    let agent_session = payload.session.as_ref().filter(|_| agent == Agent::ClaudeCode);
+    let begun = agent_session.filter(|_| payload.begins_session());
     let handed_on = begun.map_or(Ok(()), |begun| session_file::add_line(world, begun));
     let session = open_for(world, flags, payload)?;
     if let Some(name) = agents::fired_name(agent, payload) {
         last_fired::note(&session.repo, &session.world, name)?;
     }
-    match told.filter(|_| payload.ends_session()) {
+    match agent_session.filter(|_| payload.ends_session()) {
         // A lease that stays expires by itself after a while.
         Some(ended) => drop(lease::release(&session, ended)),
-        None => lease::renew(&session, told),
+        None => lease::renew(&session, agent_session),
     }
     // The state is kept whether or not the session can be recorded.
     let recorded = session_hook::record(&session, agent, payload);

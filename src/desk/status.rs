@@ -258,21 +258,21 @@ fn health(
 
 /// Says which operation is in progress, and how it ends.
 fn in_progress(session: &Session, what: &str) -> String {
-    let mut told = format!("a {what} is in progress");
+    let mut sentence = format!("a {what} is in progress");
     if let Some(left) = pick::left(session) {
-        told = format!("{told}: {left}");
+        sentence = format!("{sentence}: {left}");
     }
     // Without a record of ours that can be read, git has the commands.
     let Ok(ends) = worktree::ends_of(session, what) else {
-        return told;
+        return sentence;
     };
     match ends.completion {
         Some(completion) => {
             let command = completion.split(" --").next().unwrap_or_default();
             let abort =
                 ends.abort.strip_prefix(command).map_or(ends.abort.as_str(), str::trim_start);
-            format!("{told}: {completion}, or {abort}")
+            format!("{sentence}: {completion}, or {abort}")
         }
-        None => format!("{told}: {}", ends.abort),
+        None => format!("{sentence}: {}", ends.abort),
     }
 }

@@ -13,8 +13,9 @@ const MIN_BYTES: u64 = 64 << 10;
 
 /// Returns `true` if the file system of a path, or of its nearest existing parent, is full.
 pub fn is_full(path: &Path) -> bool {
-    let told = path.ancestors().find_map(|at| rustix::fs::statvfs(at).ok());
-    let free = told.and_then(|told| told.f_bavail.checked_mul(told.f_frsize));
+    let file_system = path.ancestors().find_map(|at| rustix::fs::statvfs(at).ok());
+    let free =
+        file_system.and_then(|file_system| file_system.f_bavail.checked_mul(file_system.f_frsize));
     free.is_some_and(|free| free < MIN_BYTES)
 }
 

@@ -14,7 +14,7 @@ pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize)
     let Outlook::Rewrites { refs, replaces, notes } = outlook else {
         return vec!["git-lfs has every large file already".to_owned()];
     };
-    let mut told = vec![format!(
+    let mut lines = vec![format!(
         "would rewrite the history of {}; {} of HEAD would go to git-lfs",
         text::count(*refs, "ref"),
         text::count(files, "file")
@@ -23,9 +23,9 @@ pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize)
         Publication::Local => "a push would replace",
         Publication::WithConsent | Publication::Consents => "would replace",
     };
-    told.extend(replaces.iter().map(|replaced| format!("{would} {}", replaced.to_text())));
-    told.extend(notes.iter().map(|note| format!("attention: {note}")));
-    told
+    lines.extend(replaces.iter().map(|replaced| format!("{would} {}", replaced.to_text())));
+    lines.extend(notes.iter().map(|note| format!("attention: {note}")));
+    lines
 }
 
 /// Rewrites history after everything is configured; a failure then is part of the report.

@@ -272,9 +272,9 @@ fn summary(outcomes: &[SourceOutcome]) -> String {
         [only] => Some(format!("{verb} '{only}'")),
         many => Some(format!("{verb} {}", text::count(many.len(), "document"))),
     };
-    let told = [
+    let parts = [
         telling("ingest", &of(&[SourceStatus::Ingested, SourceStatus::Replaced])),
         telling("retire", &of(&[SourceStatus::Retired])),
     ];
-    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

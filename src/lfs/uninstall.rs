@@ -70,9 +70,9 @@ pub fn uninstall(session: &Session) -> Result<()> {
         hooks.try_for_each(|hook| remove_if_git_lfs(&folder, hook))?;
     } else if hooks.next().is_some() {
         let shown = folder.display();
-        let told =
+        let notice =
             format!("the hooks of git-lfs in '{shown}' stay: others may take hooks from there");
-        (session.world.narrate)(&told);
+        (session.world.narrate)(&notice);
     }
     // The folder of git itself may be missing, and an empty one has no meaning. Any other is not ours.
     let is_plain = folder.symlink_metadata().is_ok_and(|found| found.is_dir());

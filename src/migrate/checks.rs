@@ -60,9 +60,9 @@ pub(super) fn refuse(session: &Session, work: &Work<'_>, agents: Agents) -> Resu
     if others.is_empty() {
         return Err(first);
     }
-    let told: Vec<_> =
+    let messages: Vec<_> =
         others.iter().filter_map(|other| other["message"].as_str()).map(str::to_owned).collect();
-    let message = format!("{}; and: {}", first.message(), told.join("; and: "));
+    let message = format!("{}; and: {}", first.message(), messages.join("; and: "));
     let mut error = Error::new(first.code(), message).detail("others", &others);
     for (name, value) in first.details() {
         error = error.detail(name, value);

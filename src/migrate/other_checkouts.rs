@@ -37,7 +37,7 @@ pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Er
         }
     }
     let hub = shell_word(&member.hub.display().to_string());
-    let told = ahead.into_iter().filter_map(|(id, found)| {
+    let errors = ahead.into_iter().filter_map(|(id, found)| {
         let (branch, first) = found.first()?;
         let (copy, published) = (
             shell_word(&first.name.to_string()),
@@ -60,5 +60,5 @@ pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Er
             )),
         )
     });
-    Ok(told.collect())
+    Ok(errors.collect())
 }

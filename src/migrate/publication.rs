@@ -370,10 +370,10 @@ fn refuse_failed(
         let found = now.get(&change.name).copied();
         found != change.old && found != change.new
     };
-    let told = |name: &RefName| pushed.get(name) == Some(&Pushed::Moved);
+    let is_moved = |name: &RefName| pushed.get(name) == Some(&Pushed::Moved);
     let moved: Vec<&RefName> = wanted
         .iter()
-        .filter(|change| elsewhere(change) || told(&change.name))
+        .filter(|change| elsewhere(change) || is_moved(&change.name))
         .map(|change| &change.name)
         .collect();
     if !moved.is_empty() {

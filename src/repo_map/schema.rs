@@ -207,9 +207,9 @@ mod tests {
 
     #[test]
     fn every_key_stands_in_the_documentation() {
-        let told = include_str!("../../docs/repo-map.md");
+        let page = include_str!("../../docs/repo-map.md");
         for key in [TOP_KEYS, SOURCE_KEYS, ROUTE_KEYS].concat() {
-            assert!(told.contains(&format!("\n| `{key}` |")), "'{key}'");
+            assert!(page.contains(&format!("\n| `{key}` |")), "'{key}'");
         }
     }
 

@@ -162,8 +162,8 @@ fn summary(parts: &[Part]) -> String {
             first => first.map(|_| format!("{verb} {} scopes", ids.len())),
         }
     };
-    let told = [telling("map", &put), telling("unmap", &removed)];
-    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let phrases = [telling("map", &put), telling("unmap", &removed)];
+    phrases.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn has_effect(scopes: &Scopes, change: &Change) -> bool {

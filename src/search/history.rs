@@ -269,7 +269,7 @@ fn read(
     let (mut segment, mut documents) = (Segment::default(), Vec::new());
     for (commit, (message, files)) in read {
         let paths = files.iter().map(|path| format!("{WHOLE_PATH_MARK}{path}"));
-        let passages = segment.add_with("", &told(&message), paths);
+        let passages = segment.add_with("", &indexed_text(&message), paths);
         let lengths = passages.iter().map(|it| it.length).collect();
         let json = serde_json::to_vec(&StoredCommit { lengths, files })
             .or_code(Code::Io, || "cannot write a commit of the index")?;
@@ -281,7 +281,7 @@ fn read(
 }
 
 /// Returns the text that is indexed for a message: its subject twice, and its body.
-fn told(message: &str) -> String {
+fn indexed_text(message: &str) -> String {
     let end = message.floor_char_boundary(MAX_MESSAGE);
     let message = message.get(..end).unwrap_or_default().trim();
     let subject = message.lines().next().unwrap_or_default();

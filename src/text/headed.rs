@@ -77,10 +77,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_of_a_text_passes_for_one_of_ours(text in "([ a\n\r\u{2028}\u{200b}]{0,3}(==>|\\{\"path\":)?){0,9}") {
-            let told = quoted(&text);
+            let quoted_text = quoted(&text);
             let is_ours = |line: &str| BEGINNINGS.iter().any(|ours| line.starts_with(ours));
-            prop_assert!(!told.split(LINE_ENDS).any(is_ours), "{:?}", told);
-            prop_assert_eq!(unquoted(&told), text);
+            prop_assert!(!quoted_text.split(LINE_ENDS).any(is_ours), "{:?}", quoted_text);
+            prop_assert_eq!(unquoted(&quoted_text), text);
         }
     }
 }

@@ -232,11 +232,11 @@ fn hint_line(hint: &str) -> Line {
 fn usage(error: &Error) -> Vec<String> {
     let usage = error.details().get("usage").and_then(Value::as_str);
     let lines = usage.into_iter().flat_map(str::lines).map(str::trim);
-    let told = lines.enumerate().map(|(at, line)| match at {
+    let usage_lines = lines.enumerate().map(|(at, line)| match at {
         0 => format!("usage: {line}"),
         _ => format!("   or: {line}"),
     });
-    told.collect()
+    usage_lines.collect()
 }
 
 fn json(object: &impl Serialize, layout: Layout) -> io::Result<String> {

@@ -102,14 +102,14 @@ mod tests {
     #[test]
     fn a_part_of_a_whole_is_told_in_its_unit() {
         let start = Instant::now();
-        let told = |unit| {
+        let shown = |unit| {
             let mut line = ProgressLine::default();
             let step = Step::Part { what: "w", done: 2048, total: 4096, unit };
             line.step(&step, start);
             line.step(&step, start + SHOW_AFTER)
         };
-        assert_eq!(told(Unit::Commits), format!("{CLEAR}w: 2048 of 4096 commits"));
+        assert_eq!(shown(Unit::Commits), format!("{CLEAR}w: 2048 of 4096 commits"));
         let wanted = format!("{CLEAR}w: {} of {}", text::size(2048), text::size(4096));
-        assert_eq!(told(Unit::Bytes), wanted);
+        assert_eq!(shown(Unit::Bytes), wanted);
     }
 }

@@ -45,8 +45,8 @@ impl Sent {
     /// Compares where the command ran with where the shell that started it stands: git says nothing of its `-C`,
     /// but leaves the word of the shell (`PWD`).
     pub fn to(world: &World, ran_in: &Path) -> Sent {
-        let told = world.variable("PWD").map(Path::new);
-        let stands_in = told.filter(|told| told.is_absolute());
+        let variable = world.variable("PWD").map(Path::new);
+        let stands_in = variable.filter(|variable| variable.is_absolute());
         Sent {
             places: Some(Places {
                 stands_in: stands_in.unwrap_or(&world.cwd).to_owned(),

@@ -33,26 +33,26 @@ pub(in crate::cli) fn in_calls(
     reach: &impl Fn(&Action) -> Reach,
     text: &str,
 ) -> String {
-    let mut told = String::new();
+    let mut text_of_calls = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(BEGIN) {
         let is_quoted = before.ends_with('\'');
         let ends = |end: &&str| after.find(*end);
         let end = if is_quoted { after.find('\'') } else { ENDS.iter().filter_map(ends).min() };
         let (line, next) = after.split_at(end.unwrap_or(after.len()));
-        told.push_str(before);
+        text_of_calls.push_str(before);
         match call_of(grammar, reach, line) {
-            Some(call) => told.push_str(&call),
-            None => told.extend([BEGIN, line]),
+            Some(call) => text_of_calls.push_str(&call),
+            None => text_of_calls.extend([BEGIN, line]),
         }
         rest = next;
     }
-    told.push_str(rest);
+    text_of_calls.push_str(rest);
     match action {
         Some(action) => {
-            without_flags(find(grammar, action.command), &action.takes, Some(&told.into()))
+            without_flags(find(grammar, action.command), &action.takes, Some(&text_of_calls.into()))
         }
-        None => told,
+        None => text_of_calls,
     }
 }
 
@@ -168,37 +168,37 @@ mod tests {
             "sync" => Reach::None,
             _ => Reach::Tool,
         };
-        let told = |text: &str| in_calls(&grammar, None, &reach, text);
-        assert_eq!(told("git colony sync"), "git colony sync");
-        assert_eq!(told("git colony checkpoints"), "list_checkpoints");
+        let calls = |text: &str| in_calls(&grammar, None, &reach, text);
+        assert_eq!(calls("git colony sync"), "git colony sync");
+        assert_eq!(calls("git colony checkpoints"), "list_checkpoints");
         assert_eq!(
-            told("git colony merge ada --theirs a.txt   # takes theirs"),
+            calls("git colony merge ada --theirs a.txt   # takes theirs"),
             "merge_design {\"source_branch\":\"ada\",\"theirs\":[\"a.txt\"]}   # takes theirs"
         );
-        assert_eq!(told("no page; run 'git colony map'"), "no page; run 'materialize_repo_map'");
+        assert_eq!(calls("no page; run 'git colony map'"), "no page; run 'materialize_repo_map'");
         assert_eq!(
-            told("git colony checkpoints show 'two words'; or: git colony ops -n 3"),
+            calls("git colony checkpoints show 'two words'; or: git colony ops -n 3"),
             "show_checkpoint {\"checkpoint_id\":\"two words\"}; or: list_operations {\"limit\":3}"
         );
         assert_eq!(
-            told("git colony --json checkpoints show -- one   # the most similar label"),
+            calls("git colony --json checkpoints show -- one   # the most similar label"),
             "show_checkpoint {\"checkpoint_id\":\"one\"}   # the most similar label"
         );
-        assert_eq!(told("git colony call undo --schema"), "read_action {\"words\":\"undo\"}");
+        assert_eq!(calls("git colony call undo --schema"), "read_action {\"words\":\"undo\"}");
         assert_eq!(
-            told("git colony undo --force"),
+            calls("git colony undo --force"),
             r#"call_action {"name":"undo","arguments":"{\"force\":true}"}"#
         );
-        assert_eq!(told("git colony deinit"), "git colony deinit");
-        assert_eq!(told("git colony checkpoints show 'a"), "git colony checkpoints show 'a");
+        assert_eq!(calls("git colony deinit"), "git colony deinit");
+        assert_eq!(calls("git colony checkpoints show 'a"), "git colony checkpoints show 'a");
     }
 
     #[test]
     fn options_become_arguments_of_the_action() {
         let grammar = crate::cli::grammar::built();
         let action = super::super::find("search");
-        let told =
+        let calls =
             in_calls(&grammar, action, &|_| Reach::Tool, "3 passages of 183; --limit shows more");
-        assert_eq!(told, "3 passages of 183; 'limit' shows more");
+        assert_eq!(calls, "3 passages of 183; 'limit' shows more");
     }
 }

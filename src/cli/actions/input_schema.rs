@@ -16,21 +16,21 @@ pub(in crate::cli) fn input_schema(grammar: &Command, action: &Action) -> Map<St
 
 /// Returns the purpose of an action, in the words of its command's help if none others are declared.
 pub(in crate::cli) fn description(grammar: &Command, action: &Action) -> String {
-    let own = action.told.map(str::to_owned);
+    let own = action.about.map(str::to_owned);
     own.unwrap_or_else(|| text(find(grammar, action.command).get_about()))
 }
 
 fn object(command: &Command, all: &[Takes]) -> Map<String, Value> {
     let property = |takes: &Takes| {
         let mut schema = property(command, takes);
-        let told = match takes.told {
-            Some(told) => told.to_owned(),
+        let about = match takes.about {
+            Some(about) => about.to_owned(),
             None => without_flags(command, all, schema.get("description")),
         };
-        if told.is_empty() {
+        if about.is_empty() {
             schema.remove("description");
         } else {
-            schema.insert("description".to_owned(), told.into());
+            schema.insert("description".to_owned(), about.into());
         }
         (takes.name.to_owned(), Value::from(schema))
     };

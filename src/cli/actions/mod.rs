@@ -77,7 +77,7 @@ pub(super) struct Action {
     /// The arguments that can be given.
     pub(super) takes: Vec<Takes>,
     /// Its description, where the help of the command does not fit.
-    pub(super) told: Option<&'static str>,
+    pub(super) about: Option<&'static str>,
 }
 
 /// The groups of actions; `mcp --only` offers some of them.
@@ -157,7 +157,7 @@ pub(super) struct Takes {
     /// Whether the action asks for it though the command does not.
     pub(super) is_required: bool,
     /// Its description, where the help of the command does not fit.
-    pub(super) told: Option<&'static str>,
+    pub(super) about: Option<&'static str>,
 }
 
 /// How an argument becomes part of the command line; names are those of the grammar's arguments.
@@ -187,7 +187,7 @@ pub(super) enum How {
 
 /// Declares an action, which its command does.
 pub(super) fn action(name: &'static str, group: Group, effect: Effect) -> Action {
-    Action { name, group, effect, command: "", takes: Vec::new(), told: None }
+    Action { name, group, effect, command: "", takes: Vec::new(), about: None }
 }
 
 impl Action {
@@ -197,8 +197,8 @@ impl Action {
     }
 
     /// Describes it.
-    pub(super) fn told(self, told: &'static str) -> Action {
-        Action { told: Some(told), ..self }
+    pub(super) fn about(self, about: &'static str) -> Action {
+        Action { about: Some(about), ..self }
     }
 
     /// Takes these arguments, in fewer words than the help of a command: an agent reads all of them before it begins.
@@ -219,7 +219,7 @@ pub(super) const fn as_arg(name: &'static str, argument: &'static str) -> Takes 
 
 /// Takes an argument in this way.
 pub(super) const fn how(name: &'static str, how: How) -> Takes {
-    Takes { name, also: None, how, is_required: false, told: None }
+    Takes { name, also: None, how, is_required: false, about: None }
 }
 
 impl Takes {
@@ -235,12 +235,12 @@ impl Takes {
 
     /// Has no description: its name says enough.
     pub(super) const fn plain(self) -> Takes {
-        self.told("")
+        self.about("")
     }
 
     /// Describes it.
-    pub(super) const fn told(self, told: &'static str) -> Takes {
-        Takes { told: Some(told), ..self }
+    pub(super) const fn about(self, about: &'static str) -> Takes {
+        Takes { about: Some(about), ..self }
     }
 }
 

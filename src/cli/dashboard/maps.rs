@@ -95,7 +95,7 @@ fn ended(answered: &Answered) -> OperationEnd {
         (failed, all) if failed == all => Status::Error,
         _ => Status::Partial,
     };
-    let why = failed.iter().map(|row| told(row)).chain(knowledge_failed.map(str::to_owned));
+    let why = failed.iter().map(|row| row_sentence(row)).chain(knowledge_failed.map(str::to_owned));
     let reasons: Vec<_> = why.collect();
     let own = json!({
         "results": object.get("results").cloned().unwrap_or_else(|| json!([])),
@@ -118,7 +118,7 @@ fn is_mapped(row: &Map<String, Value>) -> bool {
 }
 
 /// Names a row that has failed.
-fn told(row: &Map<String, Value>) -> String {
+fn row_sentence(row: &Map<String, Value>) -> String {
     let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
     match text("message") {
         "" => format!("{}: {}", text("name"), text("status")),

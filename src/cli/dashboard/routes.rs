@@ -76,7 +76,7 @@ fn route(name: &'static str, effect: Effect, command: &'static str, takes: &[Tak
         effect,
         command,
         takes: takes.to_vec(),
-        told: None,
+        about: None,
     };
     Route { action, own: &[], by: By::Command }
 }

@@ -33,7 +33,7 @@ pub(super) enum Request {
 
 /// Returns the tools.
 pub(super) fn tools(options: &Options) -> Vec<Tool> {
-    let tool = |name: &'static str, told: &'static str, effect: Effect, preview: bool| {
+    let tool = |name: &'static str, description: &'static str, effect: Effect, preview: bool| {
         let properties = json!({
             "words": { "type": "string", "description": "List the actions with these words, or describe one" },
             "name": { "type": "string", "description": "The action to call" },
@@ -47,7 +47,7 @@ pub(super) fn tools(options: &Options) -> Vec<Tool> {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
         schema.insert("properties".to_owned(), members.into());
-        Tool::new(name, told, Arc::new(schema)).with_annotations(hints(effect))
+        Tool::new(name, description, Arc::new(schema)).with_annotations(hints(effect))
     };
     let read = tool(
         READ_ACTION,
@@ -172,20 +172,21 @@ pub(super) fn listed(grammar: &Command, words: &str, options: &Options) -> Answe
         }
         let changes = if action.effect == Effect::Reads { "" } else { ", by call_action" };
         let names: Vec<_> = action.takes.iter().map(|takes| takes.name).collect();
-        let told = actions::description(grammar, action);
-        format!("{} {{{}}}{changes}: {told}", action.name, names.join(", "))
+        let description = actions::description(grammar, action);
+        format!("{} {{{}}}{changes}: {description}", action.name, names.join(", "))
     };
     AnswerText::of_lines(&message, found.iter().map(|(_, action)| line(action)).collect())
 }
 
 /// Counts the words of an action's name and description that are wanted; those of the name count twice.
 fn rating(grammar: &Command, action: &Action, wanted: &[String]) -> usize {
-    let told = actions::description(grammar, action).to_lowercase();
+    let description = actions::description(grammar, action).to_lowercase();
     let has = |text: &str, word: &String| {
         text.split(|c: char| !c.is_alphanumeric()).any(|own| own.starts_with(word.as_str()))
     };
-    let of_word =
-        |word: &String| usize::from(has(&told, word)) + 2 * usize::from(has(action.name, word));
+    let of_word = |word: &String| {
+        usize::from(has(&description, word)) + 2 * usize::from(has(action.name, word))
+    };
     wanted.iter().map(of_word).sum()
 }
 

@@ -19,7 +19,7 @@ pub(super) fn progress(
     if context.meta.get_progress_token().is_none() {
         return (Progress::unwanted(), None);
     }
-    let (tell, told) = tokio::sync::mpsc::channel(4);
+    let (tell, reports) = tokio::sync::mpsc::channel(4);
     let progress = Progress::new(move |step| {
         let step = match *step {
             Step::Files { what, done } => ProgressReport {
@@ -37,7 +37,7 @@ pub(super) fn progress(
         // A client that does not keep up misses steps.
         tell.try_send(step).ok();
     });
-    (progress, Some(told))
+    (progress, Some(reports))
 }
 
 /// Waits for a call; passes on its progress, and stops it when the client does or its time is up.
@@ -45,7 +45,7 @@ pub(super) async fn attend(
     mut work: tokio::task::JoinHandle<Answered>,
     call: &Call,
     context: &RequestContext<RoleServer>,
-    mut told: Option<tokio::sync::mpsc::Receiver<ProgressReport>>,
+    mut reports: Option<tokio::sync::mpsc::Receiver<ProgressReport>>,
     limit: Option<Duration>,
 ) -> Result<Answered> {
     /// As long as the runtime can wait.
@@ -55,10 +55,10 @@ pub(super) async fn attend(
     let mut is_stopped = false;
     let mut pace = Pace::default();
     loop {
-        let is_heard = told.is_some();
+        let is_heard = reports.is_some();
         let next = async {
-            match &mut told {
-                Some(told) => told.recv().await,
+            match &mut reports {
+                Some(reports) => reports.recv().await,
                 None => None,
             }
         };
@@ -81,7 +81,7 @@ pub(super) async fn attend(
                     // A client that has gone is noticed when the answer is written.
                     context.peer.notify_progress(param).await.ok();
                 },
-                _ => told = None,
+                _ => reports = None,
             },
         }
     }

@@ -35,15 +35,15 @@ impl Pace {
                 return None;
             }
         }
-        let told = ProgressReport {
+        let report = ProgressReport {
             done: self.before + step.done,
             total: step.total.map(|total| self.before + total),
             what: step.what.clone(),
         };
-        let is_more = self.last.as_ref().is_none_or(|(last, _)| told.done > last.done);
+        let is_more = self.last.as_ref().is_none_or(|(last, _)| report.done > last.done);
         is_more.then(|| {
-            self.last = Some((told.clone(), now));
-            told
+            self.last = Some((report.clone(), now));
+            report
         })
     }
 }
@@ -74,7 +74,7 @@ mod tests {
             heard.extend(pace.next(&step(what, done), now));
         }
         let heard: Vec<_> =
-            heard.iter().map(|told| (told.what.as_str(), told.done, told.total)).collect();
+            heard.iter().map(|report| (report.what.as_str(), report.done, report.total)).collect();
         let expected = [
             ("a", 1.0, Some(10.0)),
             ("a", 4.0, Some(10.0)),

@@ -271,7 +271,7 @@ impl Server {
                 }
             }
         };
-        let (progress, told) = progress(context);
+        let (progress, reports) = progress(context);
         let own = Own {
             action: Some(action),
             interrupt: call.interrupt.clone(),
@@ -284,7 +284,7 @@ impl Server {
             drop(turn);
             answered
         });
-        let answered = attend(work, &call, context, told, self.options.bounds.call_time).await;
+        let answered = attend(work, &call, context, reports, self.options.bounds.call_time).await;
         call.end();
         answered
     }

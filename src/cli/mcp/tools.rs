@@ -77,7 +77,7 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
         // The preview says what it is for.
         properties.insert(PREVIEW_ID.to_owned(), json!({ "type": "string" }));
     }
-    let mut told = actions::description(grammar, action);
+    let mut description = actions::description(grammar, action);
     if is_previewed {
         let when = match action.effect {
             Effect::DestroysWith(name) => format!("With '{name}' it answers"),
@@ -86,9 +86,9 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
             }
             _ => "Answers".to_owned(),
         };
-        told = format!("{told}. {when} with a preview first");
+        description = format!("{description}. {when} with a preview first");
     }
-    Tool::new(action.name, told, Arc::new(schema)).with_annotations(hints(action.effect))
+    Tool::new(action.name, description, Arc::new(schema)).with_annotations(hints(action.effect))
 }
 
 /// Makes a schema one that every provider takes: some refuse objects with any members, and members that are objects.
@@ -100,9 +100,9 @@ fn simplify(schema: &mut Value) {
     if other.is_some_and(|other| other.is_object()) {
         // The server takes a text that holds JSON for an object.
         members.insert("type".to_owned(), "string".into());
-        let told = members.get("description").and_then(Value::as_str).unwrap_or_default();
-        let told = format!("{told} (a JSON object)");
-        members.insert("description".to_owned(), told.trim_start().into());
+        let description = members.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = format!("{description} (a JSON object)");
+        members.insert("description".to_owned(), description.trim_start().into());
     }
     if let Some(Value::Object(inner)) = members.get_mut("properties") {
         inner.values_mut().for_each(simplify);

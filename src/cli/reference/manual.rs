@@ -122,8 +122,8 @@ fn overview(cli: &clap::Command) -> String {
     let commands = help::commands(cli);
     for group in Section::ALL.map(Section::heading) {
         roff.subsection(group);
-        for told in commands.iter().filter(|told| told.group == group) {
-            roff.reference_entry(&format!("git-colony-{}", told.name), &told.summary);
+        for command in commands.iter().filter(|command| command.group == group) {
+            roff.reference_entry(&format!("git-colony-{}", command.name), &command.summary);
         }
     }
     roff.section("OPTIONS");
@@ -255,7 +255,7 @@ fn options(roff: &mut Roff, command: &clap::Command, wanted: impl Fn(&clap::Arg)
         let long = arg.get_long().map(|long| format!("--{long}"));
         let value = value_of(arg).filter(|_| arg.get_action().takes_values());
         let names: Vec<_> = short.into_iter().chain(long).collect();
-        roff.option(&names, value.as_deref().unwrap_or_default(), &told_of(arg));
+        roff.option(&names, value.as_deref().unwrap_or_default(), &argument_text(arg));
     }
 }
 
@@ -266,14 +266,14 @@ fn value_of(arg: &clap::Arg) -> Option<String> {
     Some(format!("{name}{}", if many { "..." } else { "" }))
 }
 
-fn told_of(arg: &clap::Arg) -> String {
+fn argument_text(arg: &clap::Arg) -> String {
     if arg.get_id() == "help" {
         return "Print help: '-h' on one screen, '--help' in full.".to_owned();
     }
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
-    let mut told = help.unwrap_or_default();
-    if !told.ends_with('.') {
-        told.push('.');
+    let mut text = help.unwrap_or_default();
+    if !text.ends_with('.') {
+        text.push('.');
     }
     let possible = arg.get_possible_values();
     if !possible.is_empty() && arg.get_action().takes_values() {
@@ -284,13 +284,13 @@ fn told_of(arg: &clap::Arg) -> String {
             None => format!("'{}'", value.get_name()),
         };
         let values: Vec<_> = possible.iter().map(value).collect();
-        told = format!("{told}\n\nOne of {}.", values.join(", "));
+        text = format!("{text}\n\nOne of {}.", values.join(", "));
     }
     let defaults = arg.get_default_values().iter().filter(|_| !arg.is_hide_default_value_set());
     for default in defaults.filter(|_| arg.get_action().takes_values()) {
-        told = format!("{told} Default: '{}'.", default.to_string_lossy());
+        text = format!("{text} Default: '{}'.", default.to_string_lossy());
     }
-    told
+    text
 }
 
 fn first_upper(text: &str) -> String {

@@ -186,12 +186,12 @@ impl Place {
         };
         // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
         let shown = self.run(wanted.line.clone().dry().into_words(), wanted.directory, dry);
-        let told = Value::from(shown.object.clone()).to_string();
+        let json = Value::from(shown.object.clone()).to_string();
         let subject = Subject {
             client: wanted.client.clone(),
             directory: self.world.cwd.clone(),
             action: wanted.action.name,
-            state: state_digest::joined(state, &told),
+            state: state_digest::joined(state, &json),
             arguments: wanted.arguments.clone(),
         };
         (subject, shown)

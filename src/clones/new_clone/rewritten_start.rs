@@ -35,9 +35,9 @@ pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option
 fn migrations(hub: &Hub) -> Result<Vec<Oid>> {
     let mut found = hub.store.refs_below(FETCHED)?;
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
-    let told = hub.store.refs_below(ref_names::PUBLISHED_DESKS)?;
+    let desk_refs = hub.store.refs_below(ref_names::PUBLISHED_DESKS)?;
     let is_told = |name: &RefName| name.as_bytes().ends_with(end.as_bytes());
-    found.extend(told.into_iter().filter(|found| is_told(&found.name)));
+    found.extend(desk_refs.into_iter().filter(|found| is_told(&found.name)));
     Ok(found.into_iter().map(|found| found.id).collect())
 }
 

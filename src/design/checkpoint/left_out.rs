@@ -89,9 +89,9 @@ pub fn split<'a>(
     split.left_out.extend(edited.map(|path| LeftOut { path, reason }));
     for untracked in &scan.untracked {
         if let Some(top) = entry_above(&unignored, &untracked.path) {
-            let told = unignored.insert(top, true);
+            let was_reported = unignored.insert(top, true);
             split.left_out.extend(
-                (told == Some(false))
+                (was_reported == Some(false))
                     .then(|| LeftOut { path: top.clone(), reason: LeaveOutReason::Unignored }),
             );
             continue;

@@ -22,7 +22,7 @@ pub(in crate::design) struct MovedLines {
     /// The files as in HEAD, under their new names.
     files: Vec<(RepoPath, TreeEntry)>,
     /// The lines to report.
-    told: Vec<String>,
+    attention: Vec<String>,
 }
 
 impl MovedLines {
@@ -53,7 +53,7 @@ impl MovedLines {
             || with_newlines(repo.root_attributes().as_bytes()) != with_newlines(&bytes);
         let (goes, stays) =
             if is_edited { (Vec::new(), renamed) } else { split(&objects, tree, &bytes, renamed)? };
-        moved.told = stays.iter().map(Renamed::attention).collect();
+        moved.attention = stays.iter().map(Renamed::attention).collect();
         let mut text = bytes;
         for Renamed { from, to, .. } in &goes {
             let is_gone = objects.at(tree, from)?.is_none();
@@ -63,11 +63,11 @@ impl MovedLines {
         let alone = repo.edit_tree(head_tree, [(&attributes.0, Some(attributes.1))])?;
         let may = path_gate::require_step(session, head_tree, alone).is_ok();
         if goes.is_empty() || !may {
-            moved.told.extend(goes.iter().map(Renamed::attention));
+            moved.attention.extend(goes.iter().map(Renamed::attention));
             return Ok(moved);
         }
         for Renamed { from, to, blob } in goes {
-            moved.told.push(format!(
+            moved.attention.push(format!(
                 "the line by which '{from}' stays in git moves along with it to '{to}' \
                 (.gitattributes)"
             ));
@@ -81,7 +81,7 @@ impl MovedLines {
 
     /// Reports which lines have moved, and which could not.
     pub(in crate::design) fn tell(&self, session: &Session) {
-        for line in &self.told {
+        for line in &self.attention {
             (session.world.narrate)(line);
         }
     }

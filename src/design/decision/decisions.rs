@@ -178,8 +178,8 @@ pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>
             titles.entry(id).or_insert(None);
         }
         for (decision_id, title) in titles {
-            let told = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
-            if !found.iter().any(told) {
+            let is_listed = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
+            if !found.iter().any(is_listed) {
                 let title = title.unwrap_or_else(|| decision_id.clone());
                 found.push(DecisionRef { decision_id, title, sha });
             }

@@ -22,14 +22,14 @@ impl ForkProblem {
     pub fn of(error: Error) -> Result<ForkProblem> {
         match error.code() {
             Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => {
-                Ok(ForkProblem::told(&error))
+                Ok(ForkProblem::of_error(&error))
             }
             _ => Err(error),
         }
     }
 
     /// Turns any error into a problem.
-    pub fn told(error: &Error) -> ForkProblem {
+    pub fn of_error(error: &Error) -> ForkProblem {
         let hint = error.hint_text().map(str::to_owned);
         ForkProblem { code: error.code().as_str(), reason: error.message(), hint }
     }

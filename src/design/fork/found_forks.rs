@@ -62,18 +62,18 @@ pub(in crate::design) fn without_begun_on(
     all: Vec<FoundFork>,
 ) -> Result<Vec<FoundFork>> {
     // Of several copies that are not checked out, the first is listed.
-    let (mut told, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
+    let (mut reported, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|line| line.is_in_use);
     for line in rest {
         let mut is_known = false;
-        for other in told.iter().filter(|other| other.name == line.name) {
+        for other in reported.iter().filter(|other| other.name == line.name) {
             let more = ForkProblem::or(repo.commits_between(line.tip, &[other.tip], 1))?;
             is_known |= more.is_ok_and(|more| more.is_empty());
         }
         if !is_known {
-            told.push(line);
+            reported.push(line);
         }
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Lists the forks of remotes with commits that no known fork of the same label has.

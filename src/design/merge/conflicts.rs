@@ -99,9 +99,9 @@ fn groups<'a>(staged: &Staged, notes: &'a [MergeNote]) -> Vec<Group<'a>> {
     let counts =
         |note: &&MergeNote| note.kind.starts_with("CONFLICT") || note.kind.starts_with("ERROR");
     let notes = notes.iter().filter(counts);
-    let told = notes.map(|note| (note.paths.clone(), Some(note.kind.as_str())));
+    let noted = notes.map(|note| (note.paths.clone(), Some(note.kind.as_str())));
     let staged = staged.keys().map(|path| (vec![path.clone()], None));
-    for (paths, kind) in told.chain(staged) {
+    for (paths, kind) in noted.chain(staged) {
         let shares = |group: &Group<'_>| group.paths.iter().any(|path| paths.contains(path));
         let (touching, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
         let mut joined = Group { paths: Vec::new(), kinds: Vec::new() };

@@ -112,7 +112,7 @@ pub(in crate::design) fn refuse_unrecorded(
         after: found.index_tree,
         head: found.after.head.commit,
     };
-    let told = ChangeWords {
+    let words = ChangeWords {
         summary: &found.summary,
         refs: &found.refs,
         heads: (&since.after.head, &found.after.head),
@@ -132,14 +132,14 @@ pub(in crate::design) fn refuse_unrecorded(
         }
         _ => format!("git colony undo --force{}", or_restore(since)),
     };
-    Ok(told.refusal(&start).detail("op", since.op).hint(hint))
+    Ok(words.refusal(&start).detail("op", since.op).hint(hint))
 }
 
 /// Refuses to undo a change by plain git without `--force`.
 pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> Result<Error> {
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
-    let told = ChangeWords {
+    let words = ChangeWords {
         summary: own_summary(record),
         refs: &record.refs,
         heads: (&record.before.head, &record.after.head),
@@ -153,7 +153,7 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         _ => format!("the newest step, {}, is not of git-colony", record.op),
     };
     let hint = format!("git colony undo --force{}", or_restore(record));
-    Ok(told.refusal(&start).detail("op", record.op).hint(hint))
+    Ok(words.refusal(&start).detail("op", record.op).hint(hint))
 }
 
 /// Returns the summary of a change, also where a redo made it again.

@@ -76,9 +76,9 @@ pub(in crate::design) fn acts_since(
 ) -> Vec<LastAct> {
     let above = log.next_redo().and_then(|undo| undo.record.inverts);
     let newest = log.entries.last().map(|entry| entry.record.op);
-    let told = above.zip(newest);
+    let reported = above.zip(newest);
     let is_news = |next: OperationId| {
-        let is_told = told.is_some_and(|(above, newest)| above < next && next <= newest);
+        let is_told = reported.is_some_and(|(above, newest)| above < next && next <= newest);
         operation < next && !is_told
     };
     last_act::list(&session.repo, |next| next.is_some_and(is_news))

@@ -262,12 +262,12 @@ impl UndoReport {
             commits: Vec::new(),
             checkpoints: Vec::new(),
         };
-        let told = UndoReport::of_step((origin, record), direction, gone, &FilesBack::default());
+        let report = UndoReport::of_step((origin, record), direction, gone, &FilesBack::default());
         UndoReport {
             files_restored: record.files.aside.len(),
             files_moved_aside: record.files.place.len(),
             dry_run: true,
-            ..told
+            ..report
         }
     }
 

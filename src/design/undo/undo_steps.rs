@@ -63,8 +63,8 @@ fn with_later(
     let stack = log.steps(direction.kind());
     let is_told = |entry: &&LogEntry| Some(origin_of(log, &entry.record).op) == report.undone;
     // A step of plain git that is not in the log yet comes before all that are.
-    let told = usize::from(stack.first().is_some_and(is_told));
-    let later = stack.into_iter().skip(told).take(wanted.max(1) - 1);
+    let reported = usize::from(stack.first().is_some_and(is_told));
+    let later = stack.into_iter().skip(reported).take(wanted.max(1) - 1);
     for entry in later {
         let origin = origin_of(log, &entry.record);
         let next = UndoReport::planned((origin, &entry.record), direction);
@@ -195,6 +195,6 @@ fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
         Direction::Redo => "redone",
         Direction::Undo | Direction::Alone(_) | Direction::Abort => "undone",
     };
-    let told = format!("{done} of {wanted} steps {past} ({}); then", list.join(", "));
-    error.after(&told).detail("done", done_ops)
+    let progress = format!("{done} of {wanted} steps {past} ({}); then", list.join(", "));
+    error.after(&progress).detail("done", done_ops)
 }

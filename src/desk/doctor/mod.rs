@@ -83,31 +83,34 @@ pub fn closed(world: &World, error: &Error) -> Option<DoctorReport> {
 }
 
 fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
-    let mut checks = told("git-lfs", versions::large_files(session))?;
+    let mut checks = checks_of("git-lfs", versions::large_files(session))?;
     checks.push(writing::check(session));
     checks.extend(reading::check(session));
-    checks.extend(told("lock", locks::locks(session))?);
-    checks.extend(told("hub", hub::check(session, depth))?);
-    checks.extend(told("clones", hub::clones(session))?);
-    checks.extend(told("migration", locks::migration(session))?);
+    checks.extend(checks_of("lock", locks::locks(session))?);
+    checks.extend(checks_of("hub", hub::check(session, depth))?);
+    checks.extend(checks_of("clones", hub::clones(session))?);
+    checks.extend(checks_of("migration", locks::migration(session))?);
     checks.push(locks::pages(session));
     checks.extend(locks::watches(session));
-    checks.extend(told("mirror", setup::mirrors(session).map(Some))?);
+    checks.extend(checks_of("mirror", setup::mirrors(session).map(Some))?);
     checks.extend(setup::set_up(session));
     checks.extend(merge_drivers::checks(session));
     checks.extend(setup::settings(session));
-    checks.extend(told("hooks", setup::hook_checks(session))?);
-    checks.extend(told("refs", storage::refs(session))?);
-    checks.extend(told("disk", storage::disk(session).map(Some))?);
+    checks.extend(checks_of("hooks", setup::hook_checks(session))?);
+    checks.extend(checks_of("refs", storage::refs(session))?);
+    checks.extend(checks_of("disk", storage::disk(session).map(Some))?);
     if depth == Depth::Deep {
-        checks.extend(told("objects", storage::objects(session).map(Some))?);
-        checks.extend(told("operations", storage::operations(session).map(Some))?);
+        checks.extend(checks_of("objects", storage::objects(session).map(Some))?);
+        checks.extend(checks_of("operations", storage::operations(session).map(Some))?);
     }
     Ok(checks)
 }
 
 /// Returns the results of a check; one that cannot be made fails, and stops no other.
-fn told(name: &'static str, found: Result<impl IntoIterator<Item = Check>>) -> Result<Vec<Check>> {
+fn checks_of(
+    name: &'static str,
+    found: Result<impl IntoIterator<Item = Check>>,
+) -> Result<Vec<Check>> {
     match found {
         Ok(checks) => Ok(checks.into_iter().collect()),
         Err(error) if error.code() == Code::Interrupted => Err(error),

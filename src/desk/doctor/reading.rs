@@ -59,7 +59,7 @@ fn check_folders(folders: impl Iterator<Item = PathBuf>) -> Option<Check> {
     looked_at.dedup();
     let mut refused = looked_at.into_iter().filter_map(|path| Some((refused(&path)?, path)));
     let (error, path) = refused.next()?;
-    let told = Error::io(format!("cannot read '{}'", path.display()), error).message();
+    let message = Error::io(format!("cannot read '{}'", path.display()), error).message();
     let others = match refused.count() {
         0 => String::new(),
         more => format!(", and {more} more"),
@@ -71,7 +71,7 @@ fn check_folders(folders: impl Iterator<Item = PathBuf>) -> Option<Check> {
     } else {
         format!("sudo chown -R {us} {word}   # it belongs to another user")
     };
-    Some(Check::ill("reading", format!("{told}{others}"), fix))
+    Some(Check::ill("reading", format!("{message}{others}"), fix))
 }
 
 /// Returns why a file or folder that is there cannot be read.

@@ -52,18 +52,18 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
     let ours = damaged.ours.first().map(|first| {
         Check::ill(
             "damaged-refs",
-            told(&damaged.ours, first, " of git-colony"),
+            sentence(&damaged.ours, first, " of git-colony"),
             "git colony prune   # deletes them and reports their content; then git works again",
         )
     });
     let others = damaged.others.first().map(|first| {
-        let found = told(&damaged.others, first, "");
+        let found = sentence(&damaged.others, first, "");
         Check::ill("damaged-refs", found, first.removal())
     });
     Ok(lost.into_iter().chain(ours).chain(others).collect())
 }
 
-fn told(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
+fn sentence(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
     let (count, holds) = (text::count(all.len(), "ref"), &first.holds);
     let verb = if all.len() == 1 { "holds" } else { "hold" };
     format!("{count}{whose} {verb} no object id, the first: '{}' has '{holds}'", first.name)

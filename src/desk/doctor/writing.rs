@@ -48,7 +48,7 @@ pub(super) fn check(session: &Session) -> Check {
     }
     match refused.first() {
         None => Check::well("writing", format!("can write in {} folders", folders.len())),
-        Some(_) => told(refused),
+        Some(_) => unwritable(refused),
     }
 }
 
@@ -100,15 +100,15 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Names the place that refuses, and how the user changes that.
-fn told(refused: Vec<(PathBuf, io::Error)>) -> Check {
+fn unwritable(refused: Vec<(PathBuf, io::Error)>) -> Check {
     let more = refused.len().saturating_sub(1);
     let others = if more > 0 { format!(", and in {more} more places") } else { String::new() };
     let Some((path, error)) = refused.into_iter().next() else {
         return Check::well("writing", "");
     };
     let kind = error.kind();
-    let told = Error::io(format!("cannot write in '{}'", path.display()), error).message();
-    let detail = format!("{told}{others}");
+    let unwritable = Error::io(format!("cannot write in '{}'", path.display()), error).message();
+    let detail = format!("{unwritable}{others}");
     let word = shell_word(&path.to_string_lossy());
     let owner = path.metadata().map(|it| it.uid()).ok();
     let us = scratch::own_user();

@@ -135,7 +135,7 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
 /// have ended it.
 pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
     let others = rows.iter().filter(|row| !desk.is_own(row) && is_settling(row));
-    let told = others.filter_map(|row| {
+    let settlings = others.filter_map(|row| {
         let place = typed_word(&row.path.as_ref()?.to_string_lossy());
         Some(Settling {
             agent: row.agent.clone()?,
@@ -143,7 +143,7 @@ pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
             command: format!("git -C {place} status"),
         })
     });
-    told.collect()
+    settlings.collect()
 }
 
 /// A bisect changes nothing that could be merged.

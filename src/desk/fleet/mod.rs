@@ -234,11 +234,11 @@ fn name_in_clone(session: &Session, row: &Row, branch: &str) -> String {
     let (repo, member) = (&session.repo, session.membership.as_ref());
     let is_desk = |member: &&Membership| member.role == Role::Desk;
     let clone = row.path.as_ref().zip(member.filter(is_desk));
-    let told = clone.and_then(|(path, desk)| {
+    let name = clone.and_then(|(path, desk)| {
         let clone = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory).ok()?;
         Some(published_forks::name_in_clone(repo, desk, &clone, branch))
     });
-    told.or_else(|| names::of_desk(repo, branch).ok()).unwrap_or_else(|| branch.to_owned())
+    name.or_else(|| names::of_desk(repo, branch).ok()).unwrap_or_else(|| branch.to_owned())
 }
 
 /// Fills in the forks of the rows, and adds a row for each fork without one.

@@ -295,14 +295,14 @@ impl Row {
         let repo = match Repo::open_foreign(world, &clone.path, ObjectWrites::InMemory) {
             Ok(repo) => repo,
             Err(error) => {
-                row.unseen = Some(ForkProblem::told(&error));
+                row.unseen = Some(ForkProblem::of_error(&error));
                 return row;
             }
         };
         let head = repo.head().ok();
         row.fork = head.map(|head| head.label());
         let scan = agent_state::scan_of(world, config, &repo);
-        row.unseen = scan.as_ref().err().map(ForkProblem::told);
+        row.unseen = scan.as_ref().err().map(ForkProblem::of_error);
         if let Ok(scan) = scan {
             row.unsaved = Some(scan.count_uncommitted());
             row.unsaved_locked = locks.among(scan.uncommitted_paths());
@@ -315,8 +315,8 @@ impl Row {
         row.last_checkpoint_at = newest.as_ref().map(time::rfc3339);
         let heard = hooks::last_report(&repo);
         let seen = [row.last_checkpoint_at.clone(), row.last_seen_at.clone()];
-        let told = heard.as_ref().map(|heard| time::rfc3339(&heard.at));
-        row.last_seen_at = seen.into_iter().chain([told]).flatten().max();
+        let reported_at = heard.as_ref().map(|heard| time::rfc3339(&heard.at));
+        row.last_seen_at = seen.into_iter().chain([reported_at]).flatten().max();
         if let Some(heard) = heard {
             row.state = match state(world, &heard) {
                 Activity::Working | Activity::Asks if lease::has_ended(world, &clone.git_dir()) => {

@@ -136,7 +136,7 @@ impl Repo {
 mod tests {
     use super::*;
 
-    fn told(text: &[u8]) -> Vec<(String, bool, String)> {
+    fn assignments(text: &[u8]) -> Vec<(String, bool, String)> {
         let lines = filter_lines(text, "lfs").into_iter();
         lines.map(|line| (line.pattern, line.gives, line.says)).collect()
     }
@@ -156,7 +156,7 @@ mod tests {
             ("doc/*.pdf", false, "-filter"),
             ("*.x", false, "!filter !diff"),
         ];
-        assert_eq!(told(text), wanted(&lines));
+        assert_eq!(assignments(text), wanted(&lines));
     }
 
     #[test]
@@ -172,6 +172,6 @@ mod tests {
             ("*.e", false, "-filter -diff -merge -text"),
             ("*.f", true, lfs),
         ];
-        assert_eq!(told(text), wanted(&lines));
+        assert_eq!(assignments(text), wanted(&lines));
     }
 }

@@ -69,8 +69,8 @@ pub(in crate::git) fn report_transfers<N, T>(
                 let read = found.and_then(|_| file.read_to_end(&mut bytes));
                 at += read.map_or(0, |count| count as u64);
                 let read = said.take(&bytes);
-                let mut told = read.iter().filter_map(|said| transfer(said.text()));
-                if let Some((what, part)) = told.next_back() {
+                let mut transfers = read.iter().filter_map(|said| transfer(said.text()));
+                if let Some((what, part)) = transfers.next_back() {
                     meter.tell(&what, part);
                 }
                 if is_over {
@@ -123,8 +123,8 @@ mod tests {
             assert_eq!(read, [(121, 400)], "{size}");
         }
         let line = "upload 1/3 33792/200000 a name.pdf";
-        let told = ("large file 1 of 3".to_owned(), (33792, 200_000));
-        assert_eq!(transfer(line), Some(told));
+        let wanted = ("large file 1 of 3".to_owned(), (33792, 200_000));
+        assert_eq!(transfer(line), Some(wanted));
         for bad in ["", "upload", "upload 1/3", "upload 4/3 1/2 x", "upload 1/3 x/y z"] {
             assert_eq!(transfer(bad), None);
         }

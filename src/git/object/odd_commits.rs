@@ -121,12 +121,12 @@ mod tests {
 
     #[test]
     fn people_are_split_as_git_splits_them() {
-        let told = |line: &str| String::from_utf8(person(line.as_bytes())).unwrap();
-        assert_eq!(told("A B <a@b 1 +0000"), " <> 0 +0000");
-        assert_eq!(told("A B <a@b>"), "A B <a@b> 0 +0000");
-        assert_eq!(told("A B <a@b> 12"), "A B <a@b> 12 +0000");
-        assert_eq!(told("A B<a@b>12 -0130"), "A B <a@b> 12 -0130");
-        assert_eq!(told("<a@b> x> 7 +0100 more"), " <a@b> 7 +0100");
-        assert_eq!(told(""), " <> 0 +0000");
+        let written = |line: &str| String::from_utf8(person(line.as_bytes())).unwrap();
+        assert_eq!(written("A B <a@b 1 +0000"), " <> 0 +0000");
+        assert_eq!(written("A B <a@b>"), "A B <a@b> 0 +0000");
+        assert_eq!(written("A B <a@b> 12"), "A B <a@b> 12 +0000");
+        assert_eq!(written("A B<a@b>12 -0130"), "A B <a@b> 12 -0130");
+        assert_eq!(written("<a@b> x> 7 +0100 more"), " <a@b> 7 +0100");
+        assert_eq!(written(""), " <> 0 +0000");
     }
 }

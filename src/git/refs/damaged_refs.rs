@@ -154,7 +154,7 @@ pub(super) fn find(repo: &gix::Repository, name: RefName) -> Option<DamagedRef> 
     let bytes = read(&name.under(common_dir)).ok()?;
     let hex_len = repo.object_hash().len_in_hex();
     (!holds_an_id(&bytes, hex_len)).then(|| DamagedRef {
-        holds: told(&bytes),
+        holds: shown_content(&bytes),
         name,
         is_symbolic: bytes.starts_with(b"ref:"),
         bytes,
@@ -202,7 +202,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     found.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }
 
-fn told(bytes: &[u8]) -> String {
+fn shown_content(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.trim_end().chars().take(MAX_REPORTED_CHARACTERS).collect()
 }

@@ -118,13 +118,13 @@ impl Remote<'_> {
             git.arg(OsStr::from_bytes(&spec));
         }
         let output = network.run()?;
-        let told = read_porcelain(&output.stdout);
-        if told.is_empty() && !output.success() {
+        let results = read_porcelain(&output.stdout);
+        if results.is_empty() && !output.success() {
             return Err(network.failed(&format!("push to '{}'", self.name), &output));
         }
         let result = |change: &RefChange| {
             let silent = || Pushed::Refused("git reported nothing about it".to_owned());
-            told.get(&self.placement.there(&change.name)).cloned().unwrap_or_else(silent)
+            results.get(&self.placement.there(&change.name)).cloned().unwrap_or_else(silent)
         };
         let named = changes.iter().map(|change| (change.name.clone(), result(change)));
         Ok(PushResult { refs: named.collect(), said: words_of_server(&output.stderr) })
@@ -145,7 +145,7 @@ fn words_of_server(stderr: &str) -> Vec<String> {
 
 /// Parses `git push --porcelain`: `<flag> TAB <from>:<to> TAB <what> (<why>)`.
 fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {
-    let mut told = BTreeMap::new();
+    let mut results = BTreeMap::new();
     for line in printed.split(|&byte| byte == b'\n') {
         let mut fields = line.splitn(3, |&byte| byte == b'\t');
         let (Some([flag]), Some(refs), Some(what)) = (fields.next(), fields.next(), fields.next())
@@ -161,9 +161,9 @@ fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {
             b'!' => refusal(&what),
             _ => Pushed::Done,
         };
-        told.insert(RefName::new(to), result);
+        results.insert(RefName::new(to), result);
     }
-    told
+    results
 }
 
 /// Distinguishes a lost race from a server that refuses the ref.
@@ -203,14 +203,14 @@ mod tests {
             !\tcc:refs/heads/fork/c\t[rejected] (stale info)\n\
             !\tdd:refs/colony/forks/d\t[remote rejected] (hook declined)\n\
             Done\n";
-        let told = read_porcelain(printed);
-        let of = |name: &[u8]| told.get(&RefName::new(name)).cloned();
+        let results = read_porcelain(printed);
+        let of = |name: &[u8]| results.get(&RefName::new(name)).cloned();
         assert_eq!(of(b"refs/heads/fork/a"), Some(Pushed::Done));
         assert_eq!(of(b"refs/heads/fork/="), Some(Pushed::Done));
         assert_eq!(of(b"refs/colony/forks/\xff"), Some(Pushed::Done));
         assert_eq!(of(b"refs/heads/fork/c"), Some(Pushed::Moved));
         let refused = Pushed::Refused("hook declined".to_owned());
         assert_eq!(of(b"refs/colony/forks/d"), Some(refused));
-        assert_eq!(told.len(), 5);
+        assert_eq!(results.len(), 5);
     }
 }

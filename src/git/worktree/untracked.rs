@@ -279,8 +279,8 @@ impl<'a> Walk<'a> {
 
 /// Warns about an unreadable path, as git does.
 pub(in crate::git) fn warn_unreadable(world: &World, path: &RepoPath, error: &dyn fmt::Display) {
-    let told = format!("warning: cannot read '{path}', which is left out: {error}");
-    (world.narrate)(&told);
+    let warning = format!("warning: cannot read '{path}', which is left out: {error}");
+    (world.narrate)(&warning);
 }
 
 impl Untracked {

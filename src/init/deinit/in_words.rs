@@ -39,8 +39,8 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
         .filter(|(count, _)| *count > 0);
     let parts: Vec<String> =
         counted.map(|(count, of)| format!("{} for {of}", text::count(count, "line"))).collect();
-    let told = (!parts.is_empty()).then(|| parts.join(", "))?;
-    Some(format!(".gitattributes in the tree: {told}; they have no effect now"))
+    let list = (!parts.is_empty()).then(|| parts.join(", "))?;
+    Some(format!(".gitattributes in the tree: {list}; they have no effect now"))
 }
 
 /// Warns that 'git lfs prune' may delete large files of checkpoints from now on: it only protects

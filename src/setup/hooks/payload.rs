@@ -110,8 +110,9 @@ impl Payload {
 
     /// Returns `true` if the agent asks its user: for a permission, or with a question.
     pub fn asks(&self) -> bool {
-        let told = self.notification.as_deref().unwrap_or_default();
-        let is_question = QUESTIONS.contains(&told) || told.contains(QUESTION_WORDS);
+        let notification = self.notification.as_deref().unwrap_or_default();
+        let is_question =
+            QUESTIONS.contains(&notification) || notification.contains(QUESTION_WORDS);
         let tool = self.tool.as_deref().unwrap_or_default();
         (self.is("Notification") && is_question)
             || (self.is("PreToolUse") && ASKING.contains(&tool))

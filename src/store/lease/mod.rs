@@ -80,13 +80,15 @@ pub fn require(session: &Session) -> Result<()> {
 
 /// Renews the lease, or takes a free one, for a hook, which must not stop anything.
 ///
-/// `told` is the session that a harness reports. It counts only after commands named it themselves: a harness
+/// `agent_session` is the session that a harness reports. It counts only after commands named it themselves: a harness
 /// may be unable to pass it to its commands.
-pub fn renew(session: &Session, told: Option<&SessionId>) {
+pub fn renew(session: &Session, agent_session: Option<&SessionId>) {
     let mut me = CommandProcess::of_hook(&session.world);
     let lease = Lease::read(&path_in(session.repo.common_dir()));
-    if let (Some(me), Some(told)) = (&mut me, told.filter(|told| lease.is_of(told))) {
-        me.session = Some(told.clone());
+    if let (Some(me), Some(agent_session)) =
+        (&mut me, agent_session.filter(|agent_session| lease.is_of(agent_session)))
+    {
+        me.session = Some(agent_session.clone());
     }
     // Another holder keeps it.
     take(session, me, Yielding::HolderStays).ok();

@@ -163,8 +163,8 @@ mod tests {
             let line: Vec<_> = (2..).zip(names).map(|(pid, name)| process(pid, name)).collect();
             program_of(&line).map(|found| found.command.clone())
         };
-        let told = line(&["git-colony", "git", "sh", "claude", "bash"]);
-        assert_eq!(told.as_deref(), Some("claude"));
+        let program = line(&["git-colony", "git", "sh", "claude", "bash"]);
+        assert_eq!(program.as_deref(), Some("claude"));
         assert_eq!(line(&["git-colony", "codex"]).as_deref(), Some("codex"));
         assert_eq!(line(&["sh", "bash"]), None, "typed by a person");
         assert_eq!(line(&[]), None);

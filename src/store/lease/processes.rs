@@ -145,8 +145,8 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
         });
         let locked = |number: &std::ffi::OsStr| {
             let folder = Path::new("/proc").join(pid.to_string()).join("fdinfo");
-            let told = std::fs::read_to_string(folder.join(number)).unwrap_or_default();
-            told.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
+            let lines = std::fs::read_to_string(folder.join(number)).unwrap_or_default();
+            lines.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
         };
         let first = locked(&numbers.next()?.file_name());
         let has_lock = first || numbers.any(|entry| locked(&entry.file_name()));
@@ -269,20 +269,20 @@ pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
 
 /// Lists the git directories that a git was given, by its command line or its environment.
 fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
-    let mut told = Vec::new();
+    let mut paths = Vec::new();
     for (at, word) in words.iter().enumerate() {
         if let Some(path) = word.strip_prefix("--git-dir=") {
-            told.push(PathBuf::from(path));
+            paths.push(PathBuf::from(path));
         } else if matches!(word.as_str(), "--git-dir" | "-C") {
-            told.extend(words.get(at + 1).map(PathBuf::from));
+            paths.extend(words.get(at + 1).map(PathBuf::from));
         }
     }
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let variables = environment.split(|byte| *byte == 0);
     let named = variables.filter_map(|variable| variable.strip_prefix(b"GIT_DIR="));
-    told.extend(named.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+    paths.extend(named.map(|path| PathBuf::from(OsStr::from_bytes(path))));
     let here = folder_of(pid).unwrap_or_default();
-    let whole = told.into_iter().map(|path| here.join(path));
+    let whole = paths.into_iter().map(|path| here.join(path));
     whole.map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 

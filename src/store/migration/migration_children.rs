@@ -238,10 +238,10 @@ impl Held {
 
     /// Returns the git command of the process.
     fn command(&self) -> &str {
-        let told = processes::git_command(&self.words);
+        let command = processes::git_command(&self.words);
         // A script in place of git-lfs is run by a shell.
         let name = &self.process.command;
-        told.unwrap_or_else(|| name.strip_prefix("git-").unwrap_or(name))
+        command.unwrap_or_else(|| name.strip_prefix("git-").unwrap_or(name))
     }
 }
 

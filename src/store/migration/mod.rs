@@ -110,7 +110,7 @@ pub struct MigrationNotice<'a> {
 pub fn add(
     repo: &Repo,
     name: &str,
-    told: MigrationNotice<'_>,
+    notice: MigrationNotice<'_>,
     who: &Signature,
     now: String,
 ) -> Result<Oid> {
@@ -119,12 +119,12 @@ pub fn add(
         format: FORMAT,
         created_at: now,
         author: format!("{} <{}>", who.name, who.email),
-        patterns: told.include.to_vec(),
-        exclude: told.exclude.to_vec(),
-        taken: told.taken.to_vec(),
+        patterns: notice.include.to_vec(),
+        exclude: notice.exclude.to_vec(),
+        taken: notice.taken.to_vec(),
     };
     let json = pretty(&about, "cannot write the record of a migration")?;
-    let parts = [(ABOUT, json), (MAP, told.map.write())];
+    let parts = [(ABOUT, json), (MAP, notice.map.write())];
     let mut entries = Vec::new();
     for (file, bytes) in parts {
         let path = RepoPath::from(format!("{name}/{file}").as_str());
@@ -135,7 +135,7 @@ pub fn add(
         tree: repo.edit_tree(repo.tree_of(tip)?, edits)?,
         parents: tip.into_iter().collect(),
         signature: who,
-        message: format!("lfs migrate: {} rewritten commits", told.map.len()),
+        message: format!("lfs migrate: {} rewritten commits", notice.map.len()),
     })
 }
 

@@ -27,14 +27,14 @@ fn published_by_desks(repo: &Repo) -> Result<Vec<Oid>> {
 fn published(repo: &Repo) -> Result<Vec<Oid>> {
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
     let all = repo.refs_below(ref_names::DESKS)?.into_iter();
-    let told = all
+    let ids = all
         .filter(|found| {
             let rest = found.name.as_bytes().get(ref_names::DESKS.len()..);
             let mut parts = rest.unwrap_or_default().splitn(2, |&byte| byte == b'/');
             parts.next().is_some() && parts.next() == end.as_bytes().get(1..)
         })
         .map(|found| found.id);
-    Ok(told.collect())
+    Ok(ids.collect())
 }
 
 /// Reads the migrations that this repository knows, and for a clone of ours those of its hub, as one map.

@@ -341,11 +341,11 @@ fn files_follow_index<'a>(
 /// Formats a message of the reflog, which is untrusted text: without control characters, with short ids, and short.
 fn plain(message: &str) -> String {
     let switch = message.strip_prefix("checkout: moving from ");
-    let told = match switch.and_then(|names| names.split_once(" to ")) {
+    let sentence = match switch.and_then(|names| names.split_once(" to ")) {
         Some((old, new)) => format!("git switched from {} to {}", short(old), short(new)),
         None => message.to_owned(),
     };
-    let clean = told.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean = sentence.chars().map(|c| if c.is_control() { ' ' } else { c });
     clean.take(200).collect()
 }
 

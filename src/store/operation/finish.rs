@@ -43,8 +43,8 @@ impl Finish<'_> {
             Ok(late) => match self.release() {
                 Err(error) if !self.session.world.is_dead() => {
                     // The operation has happened; the next command deletes the leftovers.
-                    let told = format!("cannot clean up: {}", error.message());
-                    (self.session.world.narrate)(&told);
+                    let notice = format!("cannot clean up: {}", error.message());
+                    (self.session.world.narrate)(&notice);
                     Ok(late)
                 }
                 released => released.map(|()| late),
@@ -134,8 +134,8 @@ impl Finish<'_> {
             self.replace_index()?;
         }
         for late in self.late(moved.changed) {
-            let told = format!("{} ({})", late.sentence(), self.record.summary);
-            (self.session.world.narrate)(&told);
+            let notice = format!("{} ({})", late.sentence(), self.record.summary);
+            (self.session.world.narrate)(&notice);
         }
         self.release()?;
         announce::operation(self.session, self.record);

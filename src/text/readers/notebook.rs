@@ -81,12 +81,12 @@ mod tests {
         ], "nbformat": 4}"##;
         let read = read_text(Format::Notebook, json).unwrap();
         assert_eq!(read.text, "# Fit\nof a line\n\nx = 1");
-        let told: Vec<_> = read
+        let seen: Vec<_> = read
             .sections
             .iter()
             .map(|it| (it.path.as_str(), it.heading.as_deref(), read.text_of(it)))
             .collect();
-        assert_eq!(told, [("1", Some("Fit"), "# Fit\nof a line"), ("2", Some("Fit"), "x = 1")]);
+        assert_eq!(seen, [("1", Some("Fit"), "# Fit\nof a line"), ("2", Some("Fit"), "x = 1")]);
         for broken in [&b"{"[..], b"[]", b"{\"cells\": 1}"] {
             let fault = read_text(Format::Notebook, broken).unwrap_err();
             assert!(matches!(fault, ReadFault::Broken { .. }));

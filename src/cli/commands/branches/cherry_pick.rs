@@ -68,15 +68,15 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers_with::<UndoReport>("cherry-pick --abort")
         .action(
             action("cherry_pick_decisions", Group::Design, Effect::Adds)
-                .told("Apply commits, or the commits of decisions, to a branch: all or none")
+                .about("Apply commits, or the commits of decisions, to a branch: all or none")
                 .takes(&[
                     as_arg("commit_shas", "what"),
-                    as_arg("target_branch", "into").told("It need not be checked out"),
+                    as_arg("target_branch", "into").about("It need not be checked out"),
                     same("with_dependencies")
-                        .told("Also the decisions they depend on and the branch lacks"),
-                    same("resolve").told("Open a conflict in the working tree"),
+                        .about("Also the decisions they depend on and the branch lacks"),
+                    same("resolve").about("Open a conflict in the working tree"),
                     as_arg("continue", "go_on")
-                        .told("Once the conflict that 'resolve' opened is settled"),
+                        .about("Once the conflict that 'resolve' opened is settled"),
                     same("abort"),
                 ]),
         )

@@ -50,7 +50,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<CommitReport>()
         .action(
             action("commit_state", Group::States, Effect::Adds)
-                .told(
+                .about(
                     "Commit changes: 'paths', or everything with 'all_changes', with the \
                      repository's hooks. To save a state, checkpoint_state",
                 )
@@ -58,7 +58,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     how("message", How::Text("messages")).plain().required(),
                     same("paths").plain(),
                     as_arg("all_changes", "all")
-                        .told("Everything tracked or untracked, but not ignored"),
+                        .about("Everything tracked or untracked, but not ignored"),
                 ]),
         )
 }

@@ -70,7 +70,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<DecideReport>()
         .action(
             action("decide", Group::Design, Effect::Adds)
-                .told(
+                .about(
                     "Record a decision with its rationale, and commit it with the work it is about",
                 )
                 .takes(&[
@@ -78,12 +78,13 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     same("summary"),
                     same("rationale").plain(),
                     same("rejected"),
-                    same("id")
-                        .told("Default: from the title; if it exists, its next version is written"),
+                    same("id").about(
+                        "Default: from the title; if it exists, its next version is written",
+                    ),
                     same("supersedes"),
                     same("depends_on").plain(),
-                    same("implements").told("Commits that do already"),
-                    same("paths").told("Whose uncommitted changes implement it"),
+                    same("implements").about("Commits that do already"),
+                    same("paths").about("Whose uncommitted changes implement it"),
                 ]),
         )
 }

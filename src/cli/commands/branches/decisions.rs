@@ -52,16 +52,16 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony decisions --since main -- a.txt", "about one file, on this branch")
         .answers::<DecisionsReport>()
         .action(action("list_recent_decisions", Group::Design, Effect::Reads).takes(&[
-            same("since").told("Only newer than this revision"),
-            same("limit").told("The newest"),
-            same("paths").told("Only with a commit that touched these, or files below"),
+            same("since").about("Only newer than this revision"),
+            same("limit").about("The newest"),
+            same("paths").about("Only with a commit that touched these, or files below"),
         ]))
         .below([Declaration::of("decisions show").answers::<DecisionReport>().action(
             action("show_decision", Group::Design, Effect::Reads).takes(&[as_arg(
                 "decision_id",
                 "id",
             )
-            .told("Or a unique prefix")]),
+            .about("Or a unique prefix")]),
         )])
 }
 

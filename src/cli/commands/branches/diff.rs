@@ -99,7 +99,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .action(
             action("diff_design", Group::Design, Effect::Reads)
                 .by("diff --patch")
-                .told(
+                .about(
                     "Compare two states: revisions, checkpoints, forks, agents. 'ref_a' alone: \
                      with HEAD, of AGENT since it left; neither: HEAD with the files",
                 )
@@ -107,22 +107,22 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     as_arg("ref_a", "from"),
                     as_arg("ref_b", "to"),
                     same("worktree"),
-                    same("paths").told("Only these files, or files below"),
+                    same("paths").about("Only these files, or files below"),
                 ]),
         )
         .action(
             action("diff_against_checkpoint", Group::Design, Effect::Reads)
                 .by("diff --patch")
-                .told(
+                .about(
                     "Show the diff since a checkpoint, up to HEAD; with 'worktree' up to the \
                      files as they are",
                 )
                 .takes(&[
                     as_arg("checkpoint_id", "checkpoint")
-                        .told("Or an operation, for the state before it")
+                        .about("Or an operation, for the state before it")
                         .required(),
                     same("worktree"),
-                    same("paths").told("Only these files, or files below"),
+                    same("paths").about("Only these files, or files below"),
                 ]),
         )
 }

@@ -37,15 +37,15 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<ForkReport>()
         .action(
             action("fork_design", Group::Design, Effect::Adds)
-                .told(
+                .about(
                     "Fork the design: create a fork, a branch, and switch to it unless 'checkout' \
                      is false",
                 )
                 .takes(&[
                     same("label"),
-                    as_arg("from_sha", "from").told("A branch, fork, checkpoint or commit"),
+                    as_arg("from_sha", "from").about("A branch, fork, checkpoint or commit"),
                     how("checkout", How::Not("no_switch"))
-                        .told("false: stay on the present branch"),
+                        .about("false: stay on the present branch"),
                 ]),
         )
 }

@@ -58,9 +58,10 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony forks --conflicts", "shows which forks clash")
         .example("git colony forks delete hotfix --force", "undo restores it")
         .answers::<ForksReport>()
-        .action(action("list_forks", Group::Design, Effect::Reads).takes(&[
-            same("conflicts").told("Show which clash with each other, and in which order to merge"),
-        ]))
+        .action(
+            action("list_forks", Group::Design, Effect::Reads).takes(&[same("conflicts")
+                .about("Show which clash with each other, and in which order to merge")]),
+        )
         .below([Declaration::of("forks delete").answers::<DeleteReport>().action(
             action("delete_fork", Group::Design, Effect::Destroys)
                 .takes(&[same("label").plain(), same("force")]),
@@ -129,7 +130,7 @@ impl Answer for ForksReport {
                 ending(fork),
             ]
         };
-        let mut lines: Vec<String> = self.clashes.iter().flat_map(told).collect();
+        let mut lines: Vec<String> = self.clashes.iter().flat_map(clash_lines).collect();
         if let Some(found) = &self.locked {
             let known_at = found.locks_known_at.as_deref();
             lines.extend(super::lock_lines::lines(&found.locked, known_at, now));
@@ -141,7 +142,7 @@ impl Answer for ForksReport {
 }
 
 /// Tells which forks clash, and what to merge first.
-fn told(clashes: &Matrix) -> Vec<String> {
+fn clash_lines(clashes: &Matrix) -> Vec<String> {
     let mut lines = vec![format!("{} clash", text::count(clashes.matrix.len(), "pair"))];
     let found = clash_lines::by_path(&clashes.matrix, str::to_owned);
     lines.extend(found.iter().map(|line| format!("  {line}")));

@@ -90,23 +90,23 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .completes("SOURCE", Names::AgentsAndBranches)
         .action(
             action("merge_design", Group::Design, Effect::Adds)
-                .told(
+                .about(
                     "Merge the work of an agent, a fork, a branch or a commit into a branch. A \
                      conflict changes nothing and is listed: call again with 'ours', 'theirs', \
                      'both' or 'resolve'",
                 )
                 .takes(&[
                     as_arg("source_branch", "source").plain(),
-                    as_arg("target_branch", "into").told(
+                    as_arg("target_branch", "into").about(
                         "It need not be checked out (default: the base of the fork, else the \
                          current branch)",
                     ),
                     same("message").plain(),
                     same("squash"),
-                    same("ours").told("Paths whose conflicts get the target's version"),
-                    same("theirs").told("The source's version"),
-                    same("both").told("The lines of both, or both files"),
-                    same("resolve").told("Open the remaining conflicts in the working tree"),
+                    same("ours").about("Paths whose conflicts get the target's version"),
+                    same("theirs").about("The source's version"),
+                    same("both").about("The lines of both, or both files"),
+                    same("resolve").about("Open the remaining conflicts in the working tree"),
                     as_arg("continue", "go_on"),
                     same("abort"),
                 ]),
@@ -230,7 +230,7 @@ impl Answer for MergeReport {
     fn message(&self) -> String {
         let (source, into) = (&self.source, &self.into);
         let would = self.dry_run;
-        let told = match self.outcome {
+        let sentence = match self.outcome {
             MergeOutcome::UpToDate => format!("'{into}' already has everything of '{source}'"),
             MergeOutcome::FastForward if would => {
                 format!("would fast-forward '{into}' to '{source}'")
@@ -251,10 +251,10 @@ impl Answer for MergeReport {
             }
         };
         if self.is_here {
-            return told;
+            return sentence;
         }
         // The target is the base branch of the fork, which need not be the branch that is checked out.
-        format!("{told} ('{}' is checked out)", self.checked_out)
+        format!("{sentence} ('{}' is checked out)", self.checked_out)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -47,13 +47,13 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .completes("NAME", Names::AgentsAndBranches)
         .action(
             action("revert_work", Group::Design, Effect::Destroys)
-                .told(
+                .about(
                     "Revert the newest merge of an agent or fork, or an operation ('op-12'), as one \
                      new commit on a branch",
                 )
                 .takes(&[
                     as_arg("name", "what"),
-                    as_arg("target_branch", "into").told("It need not be checked out"),
+                    as_arg("target_branch", "into").about("It need not be checked out"),
                     same("message"),
                 ]),
         )

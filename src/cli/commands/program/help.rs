@@ -102,7 +102,7 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 "
     .to_owned();
     let first: Vec<_> =
-        commands(cli).into_iter().filter(|told| told.screen == Screen::First).collect();
+        commands(cli).into_iter().filter(|command| command.screen == Screen::First).collect();
     for line in grouped(&first) {
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
@@ -113,14 +113,15 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 }
 
 /// Lines up the commands below the names of their groups.
-fn grouped(told: &[CommandHelp]) -> Vec<String> {
-    let row = |told: &CommandHelp| vec![format!("  {}", told.name), first_lower(&told.summary)];
-    let rows = text::table(&told.iter().map(row).collect::<Vec<_>>());
+fn grouped(commands: &[CommandHelp]) -> Vec<String> {
+    let row =
+        |command: &CommandHelp| vec![format!("  {}", command.name), first_lower(&command.summary)];
+    let rows = text::table(&commands.iter().map(row).collect::<Vec<_>>());
     let mut lines = Vec::new();
     let mut group = "";
-    for (told, row) in told.iter().zip(rows) {
-        if told.group != group {
-            group = told.group;
+    for (command, row) in commands.iter().zip(rows) {
+        if command.group != group {
+            group = command.group;
             lines.push(group.to_owned());
         }
         lines.push(row);

@@ -58,22 +58,22 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<IngestReport>()
         .action(
             action("ingest", Group::Pages, Effect::Adds)
-                .told(
+                .about(
                     "Put committed documents into the knowledge base: 'paths', else those that \
                      the map routes",
                 )
                 .takes(&[
                     same("paths").plain(),
-                    same("profile").told(
+                    same("profile").about(
                         "Kind of document, as in 'paper' (default: of the route, else the format)",
                     ),
                     same("offline"),
-                    same("from").told(
+                    same("from").about(
                         "First commit the files below this directory; beside each a file names \
                          its origin",
                     ),
-                    same("source_uri").told("Their origin: a URL or another name"),
-                    same("to").told("Where these go (default: 'literature/acquired')"),
+                    same("source_uri").about("Their origin: a URL or another name"),
+                    same("to").about("Where these go (default: 'literature/acquired')"),
                 ]),
         )
 }
@@ -122,9 +122,9 @@ impl Answer for IngestReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let verb = if self.dry_run { "would commit" } else { "committed" };
         let acquired = self.acquired.iter();
-        let mut told: Vec<String> = acquired.map(|path| format!("{verb}: {path}")).collect();
-        told.extend(lines(&self.records));
-        told
+        let mut body: Vec<String> = acquired.map(|path| format!("{verb}: {path}")).collect();
+        body.extend(lines(&self.records));
+        body
     }
 
     fn outcome(&self) -> Outcome {
@@ -170,7 +170,7 @@ fn word(status: SourceStatus) -> &'static str {
 
 /// Lists the documents that are not unchanged.
 pub(in crate::cli) fn lines(records: &[SourceOutcome]) -> Vec<String> {
-    let told = records.iter().filter(|one| one.status != SourceStatus::Unchanged);
+    let changed = records.iter().filter(|one| one.status != SourceStatus::Unchanged);
     let row = |one: &SourceOutcome| {
         let size = match (&one.error, one.status) {
             (Some(error), _) if one.stale => format!("{error}; the version before stays"),
@@ -184,5 +184,5 @@ pub(in crate::cli) fn lines(records: &[SourceOutcome]) -> Vec<String> {
         };
         vec![word(one.status).to_owned(), one.path.to_string(), size]
     };
-    text::table(&told.map(row).collect::<Vec<_>>())
+    text::table(&changed.map(row).collect::<Vec<_>>())
 }

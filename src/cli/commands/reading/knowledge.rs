@@ -67,19 +67,21 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<KnowledgeReport>()
         .action(
             action("list_knowledge", Group::Pages, Effect::Reads)
-                .told("List the documents of the knowledge base"),
+                .about("List the documents of the knowledge base"),
         )
         .below([ingest::declaration(), promote::declaration(), promote::demote_declaration()])
         .below([Declaration::of("knowledge clear").answers::<ClearReport>().action(
             action("clear_knowledge", Group::Pages, Effect::Adds)
-                .told("Delete documents from the knowledge base, by path, prefix or row of the map")
+                .about(
+                    "Delete documents from the knowledge base, by path, prefix or row of the map",
+                )
                 .takes(&[
-                    same("sources").told("Paths, or names as in 'repo:docs/a.md'"),
+                    same("sources").about("Paths, or names as in 'repo:docs/a.md'"),
                     same("prefix")
-                        .told("Of paths from the current directory, or as in 'repo:docs/'"),
+                        .about("Of paths from the current directory, or as in 'repo:docs/'"),
                     how("row", How::Number("row", None))
-                        .told("What this routing row matches, from 1"),
-                    same("unused").told("Known versions that no branch has"),
+                        .about("What this routing row matches, from 1"),
+                    same("unused").about("Known versions that no branch has"),
                 ]),
         )])
 }

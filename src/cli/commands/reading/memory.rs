@@ -80,16 +80,19 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("session memory add").answers::<MemoryAddReport>().action(
                 action("memory_add", Group::Pages, Effect::Adds)
-                    .told("Note something in this checkout; commit what has to last")
-                    .takes(&[same("text").plain().required(), same("long").told("Beyond 30 days")]),
+                    .about("Note something in this checkout; commit what has to last")
+                    .takes(&[
+                        same("text").plain().required(),
+                        same("long").about("Beyond 30 days"),
+                    ]),
             ),
             Declaration::of("session memory show")
                 .answers::<MemoryReport>()
                 .completes("DATE", Names::Days)
                 .action(
                     action("memory_show", Group::Pages, Effect::Reads)
-                        .told("Read the notes")
-                        .takes(&[same("date").told("Only of this day")]),
+                        .about("Read the notes")
+                        .takes(&[same("date").about("Only of this day")]),
                 ),
             Declaration::of("session memory path").answers::<MemoryPathReport>(),
         ])

@@ -90,7 +90,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
             "the change that makes a directory a project",
         )
         .answers::<ProjectsReport>()
-        .action(action("list_projects", Group::Pages, Effect::Reads).told(
+        .action(action("list_projects", Group::Pages, Effect::Reads).about(
             "List the projects: names for directories, scopes or documents that tasks are about",
         ))
         .below([
@@ -107,8 +107,9 @@ pub(in crate::cli) fn plans_declaration() -> Declaration {
         .example("git colony context plans --json", "the same for a program")
         .answers::<PlansReport>()
         .action(
-            action("list_plans", Group::Pages, Effect::Reads)
-                .told("List the plans: projects, view and budget of a task, for 'plan' of context"),
+            action("list_plans", Group::Pages, Effect::Reads).about(
+                "List the plans: projects, view and budget of a task, for 'plan' of context",
+            ),
         )
 }
 

@@ -54,7 +54,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<PromotionReport>()
         .action(
             action("promote", Group::Pages, Effect::Adds)
-                .told(
+                .about(
                     "Move documents from the knowledge base to a literature source of the map, by \
                      one commit",
                 )
@@ -75,7 +75,7 @@ pub(in crate::cli) fn demote_declaration() -> Declaration {
         .answers::<PromotionReport>()
         .action(
             action("demote", Group::Pages, Effect::Adds)
-                .told(
+                .about(
                     "Move documents from literature sources of the map to the knowledge base, by \
                      one commit",
                 )

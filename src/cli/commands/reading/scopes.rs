@@ -14,9 +14,9 @@ use crate::ui::text;
 
 /// The scope that an action of pages is about.
 pub(in crate::cli) const SCOPE: Takes =
-    as_arg("scope_id", "scope").told("Its id, a prefix, or the name of its row");
+    as_arg("scope_id", "scope").about("Its id, a prefix, or the name of its row");
 /// The scope that an action of scopes is about.
-const SCOPE_ID: Takes = as_arg("scope_id", "id").told("Its id, a prefix, or the name of its row");
+const SCOPE_ID: Takes = as_arg("scope_id", "id").about("Its id, a prefix, or the name of its row");
 
 /// List the mapped scopes
 ///
@@ -64,13 +64,13 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("map scopes unmap").answers::<UnmapReport>().action(
                 action("munmap_scope", Group::Pages, Effect::Adds)
-                    .told("Unmap a scope; its files stay, and undo restores the mapping")
+                    .about("Unmap a scope; its files stay, and undo restores the mapping")
                     .takes(&[SCOPE_ID]),
             ),
             Declaration::of("map scopes mapped").answers::<MappedReport>().action(
                 action("is_scope_mapped", Group::Pages, Effect::Reads)
-                    .told("Check whether a scope is mapped")
-                    .takes(&[as_arg("scope_id", "id").told("The full id")]),
+                    .about("Check whether a scope is mapped")
+                    .takes(&[as_arg("scope_id", "id").about("The full id")]),
             ),
             Declaration::of("map scopes show")
                 .answers::<ScopeReport>()

@@ -20,7 +20,7 @@ use crate::ui::text;
 
 /// Asks the mapped files of the working tree.
 pub(in crate::cli) const MAPPED_WORKTREE: Takes =
-    same("worktree").told("Files of the working tree, as it is mapped");
+    same("worktree").about("Files of the working tree, as it is mapped");
 
 /// Find the passages of files that a query is about
 ///
@@ -110,18 +110,18 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<SearchReport>()
         .action(
             action("search", Group::Pages, Effect::Reads)
-                .told("Find the passages of mapped files that a query is about, the best first")
+                .about("Find the passages of mapped files that a query is about, the best first")
                 .takes(&[
                     how("query", How::Text("query"))
                         .required()
-                        .told("Words or a question; a phrase in quotation marks is preferred"),
+                        .about("Words or a question; a phrase in quotation marks is preferred"),
                     same("limit").plain(),
                     SCOPE,
-                    as_arg("paths", "path").or("globs").told("Globs"),
-                    as_arg("in", "origin").told("Mapped files, the knowledge base, or both"),
-                    same("data_type").told("Only documents of this kind"),
+                    as_arg("paths", "path").or("globs").about("Globs"),
+                    as_arg("in", "origin").about("Mapped files, the knowledge base, or both"),
+                    same("data_type").about("Only documents of this kind"),
                     MAPPED_WORKTREE,
-                    same("raw").told(
+                    same("raw").about(
                         "As an expression: '+word' and phrases are required, '-word' excludes",
                     ),
                 ]),

@@ -106,19 +106,19 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .action(
             action("watch_repo", Group::Pages, Effect::Adds)
                 .by("watch --detach")
-                .told(
+                .about(
                     "Watch the files of a scope until unwatch_repo: a change writes events, and \
                      may map pages again",
                 )
                 .takes(&[
                     SCOPE.required(),
-                    same("paths").told("They need not exist"),
-                    same("on_change").told(
+                    same("paths").about("They need not exist"),
+                    same("on_change").about(
                         "Write an event; 'invalidate' also marks pages as stale, 'reindex' maps \
                          them again",
                     ),
-                    as_arg("debounce_seconds", "debounce").told("Quiet time before it reacts"),
-                    as_arg("watch_id", "id").told("Default: a new one"),
+                    as_arg("debounce_seconds", "debounce").about("Quiet time before it reacts"),
+                    as_arg("watch_id", "id").about("Default: a new one"),
                 ]),
         )
         .below([list_declaration(), stop_declaration()])
@@ -137,7 +137,7 @@ fn stop_declaration() -> Declaration {
         .answers::<StoppedReport>()
         .action(
             action("unwatch_repo", Group::Pages, Effect::Adds)
-                .told("Stop a watch")
+                .about("Stop a watch")
                 .takes(&[as_arg("watch_id", "id").plain()]),
         )
 }

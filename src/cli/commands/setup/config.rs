@@ -50,7 +50,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("config list").answers::<ConfigReport>().action(
                 action("get_config", Group::Repository, Effect::Reads)
-                    .told("List the settings in effect"),
+                    .about("List the settings in effect"),
             ),
             Declaration::of("config get")
                 .answers::<ConfigReport>()

@@ -25,7 +25,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<DoctorReport>()
         .action(
             action("doctor", Group::Repository, Effect::Reads)
-                .takes(&[same("deep").told("Read every object, operation and kept file, too")]),
+                .takes(&[same("deep").about("Read every object, operation and kept file, too")]),
         )
 }
 

@@ -62,7 +62,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("hooks status").answers::<HooksStatusReport>().action(
                 action("list_hooks", Group::Repository, Effect::Reads)
-                    .told("Show the state of each hook and when it last fired"),
+                    .about("Show the state of each hook and when it last fired"),
             ),
             Declaration::of("hooks install").answers::<InstallReport>(),
             Declaration::of("hooks uninstall").answers::<InstallReport>(),

@@ -65,14 +65,14 @@ pub(in crate::cli) fn declaration() -> Declaration {
                 Group::Repository,
                 Effect::PublishesUnlessNot("push", "migrate_existing_to_lfs"),
             )
-            .told(
+            .about(
                 "Set this repository up by one commit: manifest, map, git-lfs. Pages do not need \
                  it",
             )
             .takes(&[
                 how("push", How::Either("push_if_allowed", "no_push")),
                 how("enable_lfs", How::Either("lfs", "no_lfs"))
-                    .told("Unless the manifest turns it off"),
+                    .about("Unless the manifest turns it off"),
                 same("migrate_existing_to_lfs"),
             ]),
         )

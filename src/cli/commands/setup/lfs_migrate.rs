@@ -40,7 +40,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
     Declaration::of("lfs migrate").answers::<MigrateReport>().action(
         action("lfs_migrate", Group::Repository, Effect::Destroys).takes(&[
             how("push", How::Either("push_if_allowed", "no_push"))
-                .told("Where a person has allowed it; true by default"),
+                .about("Where a person has allowed it; true by default"),
             same("leave_agents"),
         ]),
     )

@@ -129,7 +129,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony tools find parser", "those that do something")
         .answers::<ToolsReport>()
         .action(
-            action("list_tools", Group::Repository, Effect::Reads).told(
+            action("list_tools", Group::Repository, Effect::Reads).about(
                 "List the tools of this repository, below tools/; not the tools of this server",
             ),
         )
@@ -139,7 +139,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                 .completes("QUERY", Names::Capabilities)
                 .action(
                     action("find_existing_tool", Group::Repository, Effect::Reads)
-                        .told("Find tools of this repository by capability, the best match first")
+                        .about("Find tools of this repository by capability, the best match first")
                         .takes(&[
                             as_arg("capability_query", "query"),
                             as_arg("require_writable", "writable"),
@@ -150,7 +150,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                 .completes("PURPOSE", Names::Purposes)
                 .action(
                     action("bootstrap_repo", Group::Repository, Effect::Adds)
-                        .told(
+                        .about(
                             "Create a tool of this repository from a template, in \
                              tools/PURPOSE/NAME, by one commit",
                         )
@@ -158,11 +158,11 @@ pub(in crate::cli) fn declaration() -> Declaration {
                             same("template").plain(),
                             same("purpose").plain(),
                             same("name").plain(),
-                            same("license").told("As in 'MIT'"),
-                            same("capability").told("By which it is found"),
+                            same("license").about("As in 'MIT'"),
+                            same("capability").about("By which it is found"),
                             same("description").plain(),
-                            same("target").told("'subdir_in_monorepo:tools/PURPOSE/NAME'"),
-                            how("initial_files", How::Pairs("files")).told("Texts by path"),
+                            same("target").about("'subdir_in_monorepo:tools/PURPOSE/NAME'"),
+                            how("initial_files", How::Pairs("files")).about("Texts by path"),
                             how("template_vars", How::Pairs("variables")).plain(),
                         ]),
                 ),
@@ -207,7 +207,7 @@ fn begin(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-fn told(problems: &[ImportProblem]) -> impl Iterator<Item = String> + '_ {
+fn problem_lines(problems: &[ImportProblem]) -> impl Iterator<Item = String> + '_ {
     problems.iter().map(|problem| {
         let remote = problem.remote.as_deref();
         let of = remote.map_or_else(String::new, |remote| format!("{remote}: "));
@@ -238,7 +238,7 @@ impl Answer for ToolsReport {
             ]
         };
         let mut lines = text::table(&self.tools.iter().map(row).collect::<Vec<_>>());
-        lines.extend(told(&self.problems));
+        lines.extend(problem_lines(&self.problems));
         lines
     }
 }
@@ -264,7 +264,7 @@ impl Answer for FindReport {
             ]
         };
         let mut lines = text::table(&self.matches.iter().map(row).collect::<Vec<_>>());
-        lines.extend(told(&self.problems));
+        lines.extend(problem_lines(&self.problems));
         lines
     }
 }

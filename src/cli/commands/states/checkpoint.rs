@@ -66,20 +66,20 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<CheckpointReport>()
         .action(
             action("checkpoint_state", Group::States, Effect::Adds)
-                .told(
+                .about(
                     "Make a checkpoint: save and keep the current state, untracked files too, \
                      before a risky change; restore_checkpoint brings it back. Commits to the \
                      branch unless 'off_branch'",
                 )
                 .takes(&[
                     same("label")
-                        .told("A short label; one that is used twice has to be named by the id")
+                        .about("A short label; one that is used twice has to be named by the id")
                         .required(),
                     same("rationale"),
-                    how("all_changes", How::OrElse("checkpoints tag")).told(
+                    how("all_changes", How::OrElse("checkpoints tag")).about(
                         "false: name the present commit only, and leave uncommitted changes out",
                     ),
-                    same("off_branch").told("Leave branch, index and HEAD as they are"),
+                    same("off_branch").about("Leave branch, index and HEAD as they are"),
                     same("allow_large"),
                     same("all_untracked"),
                 ]),

@@ -76,8 +76,8 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony checkpoints delete 'half an idea'", "delete one; undo restores it")
         .answers::<ListReport>()
         .action(action("list_checkpoints", Group::States, Effect::Reads).takes(&[
-            same("auto").told("The automatic ones instead"),
-            same("all").told("Those of agents, too, as AGENT/ID"),
+            same("auto").about("The automatic ones instead"),
+            same("all").about("Those of agents, too, as AGENT/ID"),
         ]))
         .below([
             Declaration::of("checkpoints show")
@@ -95,7 +95,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                 .completes("ID", Names::Checkpoints)
                 .action(
                     action("delete_checkpoints", Group::States, Effect::Destroys)
-                        .told("Delete checkpoints; undo restores them")
+                        .about("Delete checkpoints; undo restores them")
                         .takes(&[as_arg("checkpoint_ids", "names").plain()]),
                 ),
             tag::declaration(),

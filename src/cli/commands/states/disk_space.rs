@@ -11,9 +11,9 @@ pub(in crate::cli) fn with_way_to_look(error: Error, cwd: &Path) -> Error {
         return error;
     }
     let message = error.message();
-    let told = error.details().get("path").and_then(|path| path.as_str());
+    let path = error.details().get("path").and_then(|path| path.as_str());
     let quoted = message.split(['\'', '"']).filter(|part| part.starts_with('/'));
-    let place = told.into_iter().chain(quoted).map(Path::new).next();
+    let place = path.into_iter().chain(quoted).map(Path::new).next();
     let mut above = place.unwrap_or(cwd).ancestors();
     let there = above.find(|path| path.exists()).unwrap_or(cwd);
     let word = shell_word(&there.display().to_string());

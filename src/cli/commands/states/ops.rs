@@ -64,8 +64,8 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony ops show op-2", "one of them, with what it moved aside")
         .answers::<OperationsReport>()
         .action(action("list_operations", Group::States, Effect::Reads).takes(&[
-            same("limit").told("Only the newest"),
-            same("all_worktrees").told("Of every worktree"),
+            same("limit").about("Only the newest"),
+            same("all_worktrees").about("Of every worktree"),
         ]))
         .below([
             Declaration::of("ops show").answers::<OperationReport>().action(
@@ -73,7 +73,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     "operation",
                     "id",
                 )
-                .told("As in 'op-12'")]),
+                .about("As in 'op-12'")]),
             ),
             Declaration::of("ops prune").answers::<PruneReport>(),
         ])

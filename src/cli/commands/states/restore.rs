@@ -83,21 +83,21 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .completes("ID", Names::CheckpointsAndOperations)
         .action(
             action("restore_checkpoint", Group::States, Effect::Destroys)
-                .told(
+                .about(
                     "Restore a checkpoint, or go back to any previous version: all of an earlier \
                      state, or only some files",
                 )
                 .takes(&[
                     as_arg("checkpoint_id", "name")
-                        .told("As for show_checkpoint; or an operation, or a revision"),
-                    same("mode").told(
+                        .about("As for show_checkpoint; or an operation, or a revision"),
+                    same("mode").about(
                         "replace (the default): branch and files; files: files only; fork: into a \
                          new fork",
                     ),
-                    as_arg("recovery_label", "label").told("With 'mode' fork: its label"),
+                    as_arg("recovery_label", "label").about("With 'mode' fork: its label"),
                     same("keep_untracked"),
                     same("force"),
-                    same("paths").told("Only these files, or files below"),
+                    same("paths").about("Only these files, or files below"),
                 ]),
         )
 }
@@ -247,9 +247,10 @@ impl Answer for RestoreReport {
         .into_iter()
         .filter(|(count, _)| *count > 0);
         let parts: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-        let told = if parts.is_empty() { "no file changed".to_owned() } else { text::list(&parts) };
+        let changes =
+            if parts.is_empty() { "no file changed".to_owned() } else { text::list(&parts) };
         if self.dry_run {
-            return format!("would restore '{}' into '{}': {told}", self.label, self.branch);
+            return format!("would restore '{}' into '{}': {changes}", self.label, self.branch);
         }
         match self.recovery {
             None if self.left_alone.iter().any(is_unread) => {
@@ -262,7 +263,7 @@ impl Answer for RestoreReport {
                 format!("'{}' is the current state, but for submodules", self.label)
             }
             None => format!("'{}' is already the current state", self.label),
-            Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),
+            Some(_) => format!("restored '{}' into '{}': {changes}", self.label, self.branch),
         }
     }
 

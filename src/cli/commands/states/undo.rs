@@ -70,9 +70,9 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers_with::<SessionUndoReport>("undo --session")
         .action(
             action("undo", Group::States, Effect::DestroysWith("force"))
-                .told("Undo the last change (operation), or several, at once; redo reverts that")
+                .about("Undo the last change (operation), or several, at once; redo reverts that")
                 .takes(&[
-                    how("steps", How::Number("steps", None)).told("How many, 1 or more"),
+                    how("steps", How::Number("steps", None)).about("How many, 1 or more"),
                     same("force"),
                 ]),
         )
@@ -84,7 +84,7 @@ pub(in crate::cli) fn redo_declaration() -> Declaration {
         .example("git colony redo", "redo what undo reverted")
         .answers::<UndoReport>()
         .action(action("redo", Group::States, Effect::DestroysWith("force")).takes(&[
-            how("steps", How::Number("steps", None)).told("How many, 1 or more"),
+            how("steps", How::Number("steps", None)).about("How many, 1 or more"),
             same("force"),
         ]))
 }
@@ -207,10 +207,11 @@ impl Answer for UndoReport {
             return vec![format!("next: {hint}")];
         }
         if self.earlier.is_empty() {
-            return told(self);
+            return step_lines(self);
         }
-        let step =
-            |step: &UndoReport| std::iter::once(name(step)).chain(told(step)).collect::<Vec<_>>();
+        let step = |step: &UndoReport| {
+            std::iter::once(name(step)).chain(step_lines(step)).collect::<Vec<_>>()
+        };
         self.all().flat_map(step).collect()
     }
 }
@@ -222,7 +223,7 @@ fn name(step: &UndoReport) -> String {
 }
 
 /// Tells what one step moves.
-fn told(step: &UndoReport) -> Vec<String> {
+fn step_lines(step: &UndoReport) -> Vec<String> {
     let mut lines: Vec<String> = step.acts_since.iter().take(1).map(LastAct::to_text).collect();
     let earlier = step.acts_since.len().saturating_sub(1);
     if earlier > 0 {

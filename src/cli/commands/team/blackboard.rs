@@ -102,13 +102,13 @@ fn put_declaration() -> Declaration {
         .completes("SCOPE", Names::Blackboards)
         .action(
             action("blackboard_put", Group::Pages, Effect::Adds)
-                .told("Write a key of a blackboard, which all clones share; undo takes it back")
+                .about("Write a key of a blackboard, which all clones share; undo takes it back")
                 .takes(&[
                     same("scope"),
                     same("key").plain(),
                     as_arg("value", "text").plain().required(),
                     same("if_version")
-                        .told("Only if the key is at this version; '0' is a key without a value"),
+                        .about("Only if the key is at this version; '0' is a key without a value"),
                 ]),
         )
 }
@@ -119,7 +119,7 @@ fn get_declaration() -> Declaration {
         .completes("SCOPE", Names::Blackboards)
         .action(
             action("blackboard_get", Group::Pages, Effect::Reads)
-                .told("Read a key of a blackboard, with its version")
+                .about("Read a key of a blackboard, with its version")
                 .takes(&[same("scope"), same("key").plain()]),
         )
 }
@@ -137,11 +137,11 @@ fn delete_declaration() -> Declaration {
         .completes("SCOPE", Names::Blackboards)
         .action(
             action("blackboard_delete", Group::Pages, Effect::Adds)
-                .told("Delete a key of a blackboard; undo restores it")
+                .about("Delete a key of a blackboard; undo restores it")
                 .takes(&[
                     same("scope"),
                     same("key").plain(),
-                    same("if_version").told("Only if the key is at this version"),
+                    same("if_version").about("Only if the key is at this version"),
                 ]),
         )
 }

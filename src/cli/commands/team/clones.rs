@@ -94,7 +94,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("clones list").answers::<ClonesReport>().action(
                 action("list_clones", Group::Agents, Effect::Reads)
-                    .told("List the clones of this repository, of agents and for reading"),
+                    .about("List the clones of this repository, of agents and for reading"),
             ),
             Declaration::of("clones refresh").answers::<RefreshReport>().action(
                 action("refresh_clone", Group::Agents, Effect::Adds)

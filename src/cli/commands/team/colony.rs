@@ -69,7 +69,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("clones colony list").answers::<ColoniesReport>().action(
                 action("list_colonies", Group::Agents, Effect::Reads)
-                    .told("List the colonies and their repositories"),
+                    .about("List the colonies and their repositories"),
             ),
             Declaration::of("clones colony set").answers::<Colony>(),
             Declaration::of("clones colony show").answers::<Colony>(),

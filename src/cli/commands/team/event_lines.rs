@@ -18,8 +18,8 @@ type Sentence = (String, &'static [&'static str]);
 
 /// Returns what happened and the rest of the value, as `name value`.
 pub(in crate::cli) fn parts(event: &EventEntry) -> (String, String) {
-    if let Some((what, told)) = sentence(event) {
-        return (what, rest(event, |name, _| told.contains(&name)));
+    if let Some((what, shown_fields)) = sentence(event) {
+        return (what, rest(event, |name, _| shown_fields.contains(&name)));
     }
     let is_in_key = |_: &str, text: &str| event.key.ends_with(text);
     (shown_key(event), rest(event, is_in_key))
@@ -111,8 +111,8 @@ impl Members<'_> {
             (None, None) => return None,
         };
         // The cause has a line of its own.
-        let told = &["scope_id", "branch", "old_sha", "new_sha", "source_event_key"];
-        Some((what, told))
+        let shown_fields = &["scope_id", "branch", "old_sha", "new_sha", "source_event_key"];
+        Some((what, shown_fields))
     }
 
     fn landed(&self, branch: &str) -> Sentence {
@@ -131,8 +131,8 @@ impl Members<'_> {
             Some(why) => format!(" ({})", shortened(why)),
             None => String::new(),
         };
-        let told = &["agent", "branch", "why", "paths", "base", "tip", "output_tail"];
-        (format!("left the work of '{name}' out{on_branch}{why}"), told)
+        let shown_fields = &["agent", "branch", "why", "paths", "base", "tip", "output_tail"];
+        (format!("left the work of '{name}' out{on_branch}{why}"), shown_fields)
     }
 
     fn revert(&self, agent: &str) -> Sentence {

@@ -76,33 +76,33 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<EventsReport>()
         .action(
             action("list_events", Group::Agents, Effect::Reads)
-                .told(
+                .about(
                     "See what other agents changed: checkpoints, merges, moved branches, mapped \
                      scopes. With 'since' the oldest after it",
                 )
                 .takes(&[
-                    same("since").told("The 'position' of an earlier answer"),
-                    same("keys").told("Prefixes of keys, or patterns with '*'"),
-                    same("scope").told("Only about this branch or scope"),
-                    as_arg("include_own", "all").told("Your own events, too"),
-                    same("limit").told("Default 100: the newest, or with 'since' the next"),
+                    same("since").about("The 'position' of an earlier answer"),
+                    same("keys").about("Prefixes of keys, or patterns with '*'"),
+                    same("scope").about("Only about this branch or scope"),
+                    as_arg("include_own", "all").about("Your own events, too"),
+                    same("limit").about("Default 100: the newest, or with 'since' the next"),
                 ]),
         )
         .action(
             action("wait_events", Group::Agents, Effect::Reads)
                 .by("events --wait")
-                .told(
+                .about(
                     "Wait for other agents: returns their events after 'since', by default after \
                      now, as soon as there are some",
                 )
                 .takes(&[
                     same("since")
-                        .told("The 'position' of the last answer: nothing in between is missed"),
-                    same("keys").told("Prefixes of keys, or patterns with '*'"),
-                    how("timeout_s", How::Number("timeout", None)).told("Seconds, 30 by default"),
-                    same("scope").told("Only about this branch or scope"),
-                    as_arg("include_own", "all").told("Your own events, too"),
-                    same("limit").told("Default 100"),
+                        .about("The 'position' of the last answer: nothing in between is missed"),
+                    same("keys").about("Prefixes of keys, or patterns with '*'"),
+                    how("timeout_s", How::Number("timeout", None)).about("Seconds, 30 by default"),
+                    same("scope").about("Only about this branch or scope"),
+                    as_arg("include_own", "all").about("Your own events, too"),
+                    same("limit").about("Default 100"),
                 ]),
         )
 }

@@ -125,12 +125,12 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .completes("NAME", Names::AgentsAndBranches)
         .action(
             action("land_work", Group::Agents, Effect::Destroys)
-                .told(
+                .about(
                     "Merge the work of several agents as one operation once its tests pass; who \
                      fails or conflicts is left out",
                 )
                 .takes(&[
-                    same("names").told("Default: the agents that are done"),
+                    same("names").about("Default: the agents that are done"),
                     as_arg("target_branch", "into").plain(),
                     same("squash").plain(),
                 ]),
@@ -151,9 +151,9 @@ pub(in crate::cli) fn try_declaration() -> Declaration {
         .completes("NAME", Names::AgentsAndBranches)
         .action(
             action("try_work", Group::Agents, Effect::Adds)
-                .told("Test the merged work of several agents, and move nothing")
+                .about("Test the merged work of several agents, and move nothing")
                 .takes(&[
-                    same("names").told("Default: the agents that are done"),
+                    same("names").about("Default: the agents that are done"),
                     as_arg("target_branch", "into").plain(),
                 ]),
         )

@@ -124,12 +124,12 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("session new").answers::<NewSessionReport>().action(
                 action("session_new", Group::Agents, Effect::Adds)
-                    .told("Begin a session, whose file records its work")
-                    .takes(&[same("plan").told("Default: 'default'")]),
+                    .about("Begin a session, whose file records its work")
+                    .takes(&[same("plan").about("Default: 'default'")]),
             ),
             Declaration::of("session list").answers::<SessionsReport>().action(
                 action("session_list", Group::Agents, Effect::Reads)
-                    .told("List the sessions of this checkout"),
+                    .about("List the sessions of this checkout"),
             ),
             Declaration::of("session show").answers::<SessionReport>().action(
                 action("session_show", Group::Agents, Effect::Reads)

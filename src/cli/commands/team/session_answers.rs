@@ -73,12 +73,12 @@ impl Answer for SessionsReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let told = |folder: &RepoPath| {
+        let reminder = |folder: &RepoPath| {
             format!(
                 "'{folder}' has sessions of another program; the next 'session new' copies them"
             )
         };
-        self.not_copied.iter().map(told).collect()
+        self.not_copied.iter().map(reminder).collect()
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {

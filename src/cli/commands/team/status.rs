@@ -44,7 +44,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony status --line", "in one line, for a prompt")
         .answers::<StatusReport>()
         .answers_with::<LineReport>("status --line")
-        .action(action("get_repo_state", Group::States, Effect::Reads).told(
+        .action(action("get_repo_state", Group::States, Effect::Reads).about(
             "Show the status of this git working tree: branch, uncommitted changes, checkpoints, \
              what undo would undo",
         ))

@@ -50,7 +50,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<SyncReport>()
         .action(
             action("sync", Group::Repository, Effect::Publishes)
-                .takes(&[same("remote"), same("fetch").told("Only fetch from it")]),
+                .takes(&[same("remote"), same("fetch").about("Only fetch from it")]),
         )
 }
 
@@ -132,7 +132,7 @@ impl Answer for SyncAnswer {
             let branches = text::count(self.report.branch_changed.len(), "remote branch");
             counts.push(format!("{branches} moved"));
         }
-        self.told(&counts)
+        self.full_sentence(&counts)
     }
 
     /// Without the parts that the lines below have.
@@ -177,7 +177,7 @@ impl SyncAnswer {
     }
 
     /// Returns the sentence with these counts, and what did not travel.
-    fn told(&self, counts: &[String]) -> String {
+    fn full_sentence(&self, counts: &[String]) -> String {
         let report = &self.report;
         let waiting = report.waiting.as_ref().map(|waiting| {
             format!("{} not published, without consent", text::list(&waiting.counts()))
@@ -230,8 +230,9 @@ impl SyncAnswer {
     fn rows(&self) -> Vec<String> {
         use SyncResult::{Unpublished, UpToDate};
         let report = &self.report;
-        let told = |row: &&SyncedRef| !matches!(row.result, UpToDate | Unpublished);
-        let shown = |row: &&SyncedRef| told(row) && (self.shows_all || !has_travelled(row.result));
+        let is_news = |row: &&SyncedRef| !matches!(row.result, UpToDate | Unpublished);
+        let shown =
+            |row: &&SyncedRef| is_news(row) && (self.shows_all || !has_travelled(row.result));
         let mut rows: Vec<&SyncedRef> = report.refs.iter().filter(shown).collect();
         let mut more = 0;
         if !self.shows_all && rows.len() > MAX_SHOWN {

@@ -64,30 +64,30 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("cargo test").answers::<CargoReport>().action(
                 action("run_tests", Group::Repository, Effect::Runs)
-                    .told("Run the tests of a package with cargo")
+                    .about("Run the tests of a package with cargo")
                     .takes(&[same("package")]),
             ),
             Declaration::of("cargo check").answers::<CargoReport>().action(
                 action("check_workspace", Group::Repository, Effect::Runs)
-                    .told("Check all packages with cargo"),
+                    .about("Check all packages with cargo"),
             ),
             Declaration::of("cargo test-all").answers::<CargoReport>().action(
                 action("test_all", Group::Repository, Effect::Runs)
-                    .told("Run the tests of all packages with cargo"),
+                    .about("Run the tests of all packages with cargo"),
             ),
             Declaration::of("cargo build").answers::<CargoReport>().action(
                 action("build_crate", Group::Repository, Effect::Runs)
-                    .told("Build a package with cargo")
+                    .about("Build a package with cargo")
                     .takes(&[same("package")]),
             ),
             Declaration::of("cargo lint").answers::<CargoReport>().action(
                 action("lint_crate", Group::Repository, Effect::Runs)
-                    .told("Lint a package with clippy, and find unfinished code")
+                    .about("Lint a package with clippy, and find unfinished code")
                     .takes(&[same("package")]),
             ),
             Declaration::of("cargo coverage").answers::<CargoReport>().action(
                 action("coverage_report", Group::Repository, Effect::Runs)
-                    .told("Measure the coverage of tests with cargo-llvm-cov")
+                    .about("Measure the coverage of tests with cargo-llvm-cov")
                     .takes(&[same("package")]),
             ),
         ])

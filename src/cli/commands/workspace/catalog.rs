@@ -143,12 +143,12 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .below([
             Declaration::of("catalog list").answers::<CatalogReport>().action(
                 action("catalog_list", Group::Repository, Effect::Reads)
-                    .told("List the repositories that queries ask")
-                    .takes(&[same("cached").told("As the last refresh found them")]),
+                    .about("List the repositories that queries ask")
+                    .takes(&[same("cached").about("As the last refresh found them")]),
             ),
             Declaration::of("catalog refresh").answers::<CatalogReport>().action(
                 action("catalog_refresh", Group::Repository, Effect::Adds)
-                    .told("Resolve these repositories again"),
+                    .about("Resolve these repositories again"),
             ),
             Declaration::of("catalog add").answers::<CatalogChangeReport>(),
             Declaration::of("catalog check").answers::<CatalogCheckReport>(),

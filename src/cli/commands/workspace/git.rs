@@ -100,23 +100,23 @@ pub(in crate::cli) fn declaration() -> Declaration {
                     "max_commits",
                 )
                 .or("max_commits")
-                .told("1000 or fewer")]),
+                .about("1000 or fewer")]),
             ),
             Declaration::of("git diff").answers::<GitTextReport>().action(
                 action("git_diff", Group::Repository, Effect::Reads).takes(&[
-                    same("path").told("Only it and files below"),
+                    same("path").about("Only it and files below"),
                     same("staged"),
-                    same("offset").told("Where a longer answer was cut, in bytes"),
+                    same("offset").about("Where a longer answer was cut, in bytes"),
                 ]),
             ),
             Declaration::of("git status").answers::<GitTextReport>().action(
                 action("git_status", Group::Repository, Effect::Reads)
-                    .takes(&[same("offset").told("Where a longer answer was cut, in bytes")]),
+                    .takes(&[same("offset").about("Where a longer answer was cut, in bytes")]),
             ),
             Declaration::of("git blame").answers::<GitTextReport>().action(
                 action("git_blame", Group::Repository, Effect::Reads).takes(&[
                     same("path").plain(),
-                    same("offset").told("Where a longer answer was cut, in bytes"),
+                    same("offset").about("Where a longer answer was cut, in bytes"),
                 ]),
             ),
         ])

@@ -75,19 +75,19 @@ pub(in crate::cli) struct HistoryArgs {
 pub(in crate::cli) fn find_declaration() -> Declaration {
     Declaration::of("git find").answers::<FoundLinesReport>().action(
         action("find", Group::Repository, Effect::Reads)
-            .told(
+            .about(
                 "Search code in the repository: lines that contain a text or match a regex, as \
                  path:line; with 'question' passages about it",
             )
             .takes(&[
-                how("query", How::Text("query")).required().told("The text, as it is"),
+                how("query", How::Text("query")).required().about("The text, as it is"),
                 same("regex").plain(),
                 how("question", How::Instead("search"))
-                    .told("Search for passages about a question"),
+                    .about("Search for passages about a question"),
                 same("ignore_case").plain(),
-                as_arg("paths", "path").told("Globs or directories"),
+                as_arg("paths", "path").about("Globs or directories"),
                 as_arg("ref", "revision")
-                    .told("Branch, fork, agent, checkpoint or commit instead of the working tree"),
+                    .about("Branch, fork, agent, checkpoint or commit instead of the working tree"),
                 same("limit").plain(),
             ]),
     )
@@ -96,10 +96,10 @@ pub(in crate::cli) fn find_declaration() -> Declaration {
 pub(in crate::cli) fn read_declaration() -> Declaration {
     Declaration::of("git read").answers::<ReadReport>().action(
         action("read", Group::Repository, Effect::Reads)
-            .told("Read a file, whole or some lines, or several files, with line numbers")
+            .about("Read a file, whole or some lines, or several files, with line numbers")
             .takes(&[
-                same("paths").told("Each PATH, PATH:LINE, PATH:FIRST-LAST or PATH:FIRST-"),
-                as_arg("ref", "revision").told("As for find"),
+                same("paths").about("Each PATH, PATH:LINE, PATH:FIRST-LAST or PATH:FIRST-"),
+                as_arg("ref", "revision").about("As for find"),
             ]),
     )
 }
@@ -107,17 +107,17 @@ pub(in crate::cli) fn read_declaration() -> Declaration {
 pub(in crate::cli) fn history_declaration() -> Declaration {
     Declaration::of("git history").answers::<HistoryReport>().action(
         action("history", Group::Repository, Effect::Reads)
-            .told(
+            .about(
                 "Show history: the commits that changed a path, lines of it or a text, newest \
                  first, or one commit with message and patch",
             )
             .takes(&[
-                same("commit").told("Show this one"),
+                same("commit").about("Show this one"),
                 same("path").plain(),
-                same("lines").told("FIRST-LAST of 'path'"),
-                same("text").told("That came or went"),
-                same("regex").told("'text' is one"),
-                as_arg("ref", "revision").told("Where to begin instead of HEAD"),
+                same("lines").about("FIRST-LAST of 'path'"),
+                same("text").about("That came or went"),
+                same("regex").about("'text' is one"),
+                as_arg("ref", "revision").about("Where to begin instead of HEAD"),
                 same("limit").plain(),
             ]),
     )

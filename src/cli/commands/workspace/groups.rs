@@ -35,10 +35,10 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<GroupsReport>()
         .action(
             action("list_groups", Group::Repository, Effect::Reads)
-                .told("List the parts of this checkout, or find the part of each path")
+                .about("List the parts of this checkout, or find the part of each path")
                 .takes(&[
                     same("paths").plain(),
-                    same("agents").told("With the agents that change files of each"),
+                    same("agents").about("With the agents that change files of each"),
                 ]),
         )
 }

@@ -29,7 +29,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .action(
             action("repo_index_refresh", Group::Repository, Effect::Adds)
                 .by("index --refresh")
-                .told("Count them again, for repo_index_status"),
+                .about("Count them again, for repo_index_status"),
         )
 }
 

@@ -22,7 +22,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<PathsReport>()
         .action(
             action("list_paths", Group::Repository, Effect::Reads)
-                .told("List where everything about this checkout is kept, and its size"),
+                .about("List where everything about this checkout is kept, and its size"),
         )
 }
 

@@ -20,11 +20,11 @@ use crate::workspace::query::query_text::{self, QueryTextReport, TextLimits, Tex
 use super::catalog;
 
 /// The repositories that an action asks.
-const REPOSITORIES: Takes = same("repositories").told("By id, name or path (default: all)");
-const CONVERSATION: Takes = as_arg("conversation_id", "conversation").told("For the trace");
+const REPOSITORIES: Takes = same("repositories").about("By id, name or path (default: all)");
+const CONVERSATION: Takes = as_arg("conversation_id", "conversation").about("For the trace");
 const AT_REVISION: Takes =
-    as_arg("ref", "revision").or("revision").told("Instead of the working tree");
-const FETCH: Takes = same("fetch").told("Fetch mirrors first");
+    as_arg("ref", "revision").or("revision").about("Instead of the working tree");
+const FETCH: Takes = same("fetch").about("Fetch mirrors first");
 
 /// Ask the repositories of the catalog for text, a file or commits
 ///
@@ -154,8 +154,8 @@ fn text_declaration() -> Declaration {
             FETCH,
             same("regex").plain(),
             same("case_sensitive").plain(),
-            same("indexed").told("Ask the search indexes, for passages about the query"),
-            as_arg("limit", "max_matches").or("max_matches").told("Of each repository"),
+            same("indexed").about("Ask the search indexes, for passages about the query"),
+            as_arg("limit", "max_matches").or("max_matches").about("Of each repository"),
             CONVERSATION,
         ]),
     )
@@ -164,7 +164,7 @@ fn text_declaration() -> Declaration {
 fn file_declaration() -> Declaration {
     Declaration::of("catalog query file").answers::<QueryFileReport>().action(
         action("query_file", Group::Repository, Effect::Reads).takes(&[
-            same("path").told("From the root of each repository, or absolute"),
+            same("path").about("From the root of each repository, or absolute"),
             REPOSITORIES,
             AT_REVISION,
             FETCH,
@@ -177,11 +177,11 @@ fn file_declaration() -> Declaration {
 fn list_declaration() -> Declaration {
     Declaration::of("catalog query list").answers::<QueryListReport>().action(
         action("query_list", Group::Repository, Effect::Reads).takes(&[
-            same("path").told("Only at or below it"),
+            same("path").about("Only at or below it"),
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            as_arg("limit", "max_files").or("max_files").told("Of each repository"),
+            as_arg("limit", "max_files").or("max_files").about("Of each repository"),
             CONVERSATION,
         ]),
     )
@@ -190,12 +190,12 @@ fn list_declaration() -> Declaration {
 fn log_declaration() -> Declaration {
     Declaration::of("catalog query log").answers::<QueryLogReport>().action(
         action("query_log", Group::Repository, Effect::Reads).takes(&[
-            same("contains").told("In the message, with its case"),
-            same("path").told("Only commits that change it"),
+            same("contains").about("In the message, with its case"),
+            same("path").about("Only commits that change it"),
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            as_arg("limit", "max_commits").or("max_commits").told("Of each repository"),
+            as_arg("limit", "max_commits").or("max_commits").about("Of each repository"),
             CONVERSATION,
         ]),
     )

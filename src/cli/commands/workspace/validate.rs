@@ -65,7 +65,7 @@ impl Answer for ValidateReport {
 
     fn narration(&self) -> Vec<String> {
         let warnings = self.warnings.iter();
-        warnings.map(|told| format!("warning: {told}")).collect()
+        warnings.map(|warning| format!("warning: {warning}")).collect()
     }
 
     fn outcome(&self) -> Outcome {

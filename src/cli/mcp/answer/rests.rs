@@ -21,7 +21,7 @@ struct Rest {
     token: String,
     lines: VecDeque<String>,
     /// The number of lines before them.
-    told: usize,
+    sent: usize,
     total: usize,
 }
 
@@ -38,7 +38,7 @@ impl Rests {
         let head = serde_json::to_string(&answer.head).expect("a value is JSON");
         let room = budget.saturating_sub(size(&head) + FRAME_TOKENS);
         let lines: VecDeque<String> = std::mem::take(&mut answer.lines).into();
-        let rest = Rest { token: String::new(), told: 0, total: lines.len(), lines };
+        let rest = Rest { token: String::new(), sent: 0, total: lines.len(), lines };
         self.tell(rest, answer, room, nonce);
     }
 
@@ -60,13 +60,13 @@ impl Rests {
 
     /// Moves lines from the rest to the answer, and keeps the others.
     fn tell(&mut self, mut rest: Rest, answer: &mut AnswerText, room: usize, nonce: &str) {
-        let from = rest.told + 1;
+        let from = rest.sent + 1;
         let mut used = 0;
         while let Some(line) = rest.lines.pop_front() {
             let tokens = size(&format!("{line}\n"));
             if used + tokens <= room {
                 used += tokens;
-                rest.told += 1;
+                rest.sent += 1;
                 answer.lines.push(line);
                 continue;
             }
@@ -85,7 +85,7 @@ impl Rests {
         self.next += 1;
         rest.token = format!("{nonce}-{}", self.next);
         let notice = json!({
-            "lines": format!("{from}-{} of {}", rest.told.max(from), rest.total),
+            "lines": format!("{from}-{} of {}", rest.sent.max(from), rest.total),
             "continuation": rest.token,
             "next": "call continue_answer with this continuation for more lines",
         });
@@ -151,8 +151,8 @@ mod tests {
     fn a_line_that_is_too_long_is_told_in_pieces() {
         let long = "+a long line \u{e9}\u{1f600}".repeat(3000);
         let parts = all_of(vec![long.clone(), "last".to_owned()], 800);
-        let told = parts.concat();
-        assert_eq!(told.last().map(String::as_str), Some("last"));
-        assert_eq!(told.concat(), long + "last");
+        let lines = parts.concat();
+        assert_eq!(lines.last().map(String::as_str), Some("last"));
+        assert_eq!(lines.concat(), long + "last");
     }
 }

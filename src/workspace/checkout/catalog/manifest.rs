@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn every_key_stands_in_the_documentation() {
-        let told = include_str!("../../../../docs/catalog.md");
+        let page = include_str!("../../../../docs/catalog.md");
         for key in [TOP_KEYS, ROW_KEYS, REMOTE_KEYS].concat() {
-            assert!(told.contains(&format!("\n| `{key}` |")), "'{key}'");
+            assert!(page.contains(&format!("\n| `{key}` |")), "'{key}'");
         }
     }
 }

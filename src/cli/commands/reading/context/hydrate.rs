@@ -42,12 +42,12 @@ pub(super) fn declaration() -> Declaration {
         .answers::<HydrationReport>()
         .action(
             action("hydrate_tiers_from_project", Group::Pages, Effect::Adds)
-                .told("Read the files of a project into its tiers")
+                .about("Read the files of a project into its tiers")
                 .takes(&[same("project").plain().required()]),
         )
         .action(
             action("hydrate_tiers_for_plan", Group::Pages, Effect::Adds)
-                .told("Read the files of a plan into the tiers of its projects")
+                .about("Read the files of a plan into the tiers of its projects")
                 .takes(&[same("plan").plain()]),
         )
 }

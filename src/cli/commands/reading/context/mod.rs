@@ -100,24 +100,24 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<ContextReport>()
         .action(
             action("context", Group::Pages, Effect::Reads)
-                .told(
+                .about(
                     "Search code in the repository for what a question is about: the best \
                      passages as one text, with sources. 'paths': these and related files",
                 )
                 .takes(&[
                     as_arg("query", "question").or("question").plain(),
                     same("paths").plain(),
-                    same("all").told("All mapped files"),
+                    same("all").about("All mapped files"),
                     as_arg("budget_tokens", "budget")
-                        .told("Default: one answer of a tool, else 4,000"),
-                    same("plan").told("Print the files of this plan"),
-                    same("view").told("Of the plan"),
-                    same("skeleton").told("An outline in this share of the budget"),
-                    same("exclude_resident").told("Leave out the pages of your resident set"),
+                        .about("Default: one answer of a tool, else 4,000"),
+                    same("plan").about("Print the files of this plan"),
+                    same("view").about("Of the plan"),
+                    same("skeleton").about("An outline in this share of the budget"),
+                    same("exclude_resident").about("Leave out the pages of your resident set"),
                     SCOPE,
-                    as_arg("globs", "path").told("Of paths"),
+                    as_arg("globs", "path").about("Of paths"),
                     as_arg("in", "origin").plain(),
-                    same("data_type").told("As for search"),
+                    same("data_type").about("As for search"),
                     MAPPED_WORKTREE,
                 ]),
         )

@@ -33,8 +33,8 @@ pub(super) fn declaration() -> Declaration {
     Declaration::of("map blackboard").answers::<MapBlackboardReport>().action(
         action("mmap_blackboard_scope", Group::Pages, Effect::Adds).takes(&[
             same("scope"),
-            same("scope_id").told("Default: the blackboard, a colon and the namespace"),
-            same("namespace").told("Ends the default scope id"),
+            same("scope_id").about("Default: the blackboard, a colon and the namespace"),
+            same("namespace").about("Ends the default scope id"),
         ]),
     )
 }

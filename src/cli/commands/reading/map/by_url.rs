@@ -8,7 +8,7 @@ use crate::map_rows::other_repositories::Network;
 use crate::repo_map::show::MapState;
 
 pub(super) const OTHER_REPOSITORY: Takes =
-    as_arg("origin_url", "url").told("Another repository by its map, at 'branch' or 'commit'");
+    as_arg("origin_url", "url").about("Another repository by its map, at 'branch' or 'commit'");
 pub(super) const ITS_BRANCH: Takes = same("branch").plain();
 pub(super) const ITS_COMMIT: Takes = same("commit").plain();
 

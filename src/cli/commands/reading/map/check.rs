@@ -79,7 +79,7 @@ impl Answer for MapCheckReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        told(self.path, &self.problems, &self.warnings)
+        problem_lines(self.path, &self.problems, &self.warnings)
     }
 
     fn outcome(&self) -> Outcome {
@@ -88,7 +88,7 @@ impl Answer for MapCheckReport {
 }
 
 /// Returns problems as compilers tell them.
-pub(in crate::cli) fn told(
+pub(in crate::cli) fn problem_lines(
     path: &str,
     problems: &[YamlProblem],
     warnings: &[YamlProblem],

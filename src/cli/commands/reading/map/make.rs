@@ -106,16 +106,16 @@ impl Answer for MapReport {
 
     fn narration(&self) -> Vec<String> {
         let path = crate::repo_map::load::PATH;
-        let told = format!(
+        let result_lines = format!(
             "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
         );
-        let uncommitted = Some(told).filter(|_| self.map_uncommitted);
+        let uncommitted = Some(result_lines).filter(|_| self.map_uncommitted);
         let edited = self.map_edited.then(show::edited_note);
         uncommitted.into_iter().chain(edited).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let rows: Vec<_> = self.results.iter().map(told).collect();
+        let rows: Vec<_> = self.results.iter().map(result_lines).collect();
         let mut lines = text::table(&rows);
         let hint = |row: &MapResult| Some(format!("{}: hint: {}", row.name, row.hint.as_ref()?));
         lines.extend(self.results.iter().filter_map(hint));
@@ -198,7 +198,7 @@ fn left_out_line(left_out: &LeftOut) -> String {
     }
 }
 
-fn told(result: &MapResult) -> Vec<String> {
+fn result_lines(result: &MapResult) -> Vec<String> {
     let what = match result.status {
         MapStatus::Error => format!("error: {}", result.message),
         MapStatus::AlreadyMapped if result.recorded => super::RECORDED.to_owned(),

@@ -20,7 +20,7 @@ use crate::ui::answer::Outcome;
 
 use by_url::{ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
 
-pub(in crate::cli) use check::told as told_problems;
+pub(in crate::cli) use check::problem_lines;
 
 /// The result of a row whose pages and record are as they were.
 const NOTHING: &str = "nothing has changed";
@@ -67,20 +67,20 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<MapReport>()
         .action(
             action("materialize_repo_map", Group::Pages, Effect::Adds)
-                .told(
+                .about(
                     "Cut the repository into pages by its map: before list_stored_pages, and \
                      after commits",
                 )
                 .takes(&[
-                    same("sources").told("Only the rows of these names"),
-                    same("worktree").told(
+                    same("sources").about("Only the rows of these names"),
+                    same("worktree").about(
                         "Files as they are, committed or not, into scopes that are never shared",
                     ),
-                    as_arg("ref", "rev").or("revision").told("Default HEAD"),
+                    as_arg("ref", "rev").or("revision").about("Default HEAD"),
                     OTHER_REPOSITORY,
                     ITS_BRANCH,
                     ITS_COMMIT,
-                    as_arg("base_scope_id", "base_scope").told(
+                    as_arg("base_scope_id", "base_scope").about(
                         "Begins the scope ids (default: the colony, else the origin, else the \
                          first commit)",
                     ),

@@ -41,15 +41,15 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("map preview").answers::<PreviewReport>().action(
         action("preview_repo_map", Group::Pages, Effect::Reads)
-            .told("Show the rows of the map with the settings in effect")
+            .about("Show the rows of the map with the settings in effect")
             .takes(&[
-                as_arg("ref", "rev").or("revision").told("Default HEAD"),
+                as_arg("ref", "rev").or("revision").about("Default HEAD"),
                 same("worktree"),
-                same("sources").told("Only the rows of these names"),
+                same("sources").about("Only the rows of these names"),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
                 ITS_COMMIT,
-                as_arg("base_scope_id", "base_scope").told("As for materialize_repo_map"),
+                as_arg("base_scope_id", "base_scope").about("As for materialize_repo_map"),
             ]),
     )
 }
@@ -94,7 +94,7 @@ impl Answer for PreviewReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        self.rows.iter().flat_map(told).collect()
+        self.rows.iter().flat_map(row_lines).collect()
     }
 
     fn outcome(&self) -> Outcome {
@@ -102,7 +102,7 @@ impl Answer for PreviewReport {
     }
 }
 
-fn told(row: &PreviewRow) -> Vec<String> {
+fn row_lines(row: &PreviewRow) -> Vec<String> {
     let mut lines = vec![format!("{}: {}", row.name, row.scope_id)];
     lines.extend(row.error.iter().map(|error| format!("  error: {error}")));
     lines.extend(row.hint.iter().map(|hint| format!("  hint: {hint}")));

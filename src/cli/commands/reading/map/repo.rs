@@ -57,9 +57,9 @@ pub(super) fn declaration() -> Declaration {
         action("mmap_repo", Group::Pages, Effect::Adds).takes(&[
             as_arg("origin_url", "url").plain(),
             as_arg("local_repo_path", "path").plain(),
-            same("branch").told("Default: main or the remote's; of a directory, its checkout"),
-            same("commit").told("Default: the tip of the branch"),
-            same("scope_id").told("Default: the address of the repository, else its first commit"),
+            same("branch").about("Default: main or the remote's; of a directory, its checkout"),
+            same("commit").about("Default: the tip of the branch"),
+            same("scope_id").about("Default: the address of the repository, else its first commit"),
             how("config", How::Object(HOW_A_REPOSITORY_IS_MAPPED)),
         ]),
     )

@@ -11,7 +11,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::by_url::{self, ITS_BRANCH, ITS_COMMIT, OTHER_REPOSITORY};
-use super::told_problems;
+use super::problem_lines;
 
 /// Show the map, row by row
 ///
@@ -32,7 +32,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("map show").answers::<MapShowReport>().action(
         action("show_repo_map", Group::Pages, Effect::Reads).takes(&[
-            as_arg("ref", "rev").or("revision").told("Default HEAD"),
+            as_arg("ref", "rev").or("revision").about("Default HEAD"),
             same("worktree"),
             OTHER_REPOSITORY,
             ITS_BRANCH,
@@ -92,7 +92,7 @@ impl Answer for MapShowReport {
             let rows: Vec<_> = map.knowledge_routing.iter().map(route).collect();
             lines.extend(text::table(&rows));
         }
-        lines.extend(told_problems(self.path, &self.problems, &self.warnings));
+        lines.extend(problem_lines(self.path, &self.problems, &self.warnings));
         lines
     }
 

@@ -38,13 +38,13 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("map tree").answers::<TreeReport>().action(
         action("show_repo_tree", Group::Pages, Effect::Reads).takes(&[
-            as_arg("ref", "rev").or("revision").told("Default HEAD"),
+            as_arg("ref", "rev").or("revision").about("Default HEAD"),
             OTHER_REPOSITORY,
             ITS_BRANCH,
             ITS_COMMIT,
-            same("max_depth").told("1 to 20"),
-            same("max_nodes").told("10 to 20000"),
-            same("tokens").told("Count tokens; most first"),
+            same("max_depth").about("1 to 20"),
+            same("max_nodes").about("10 to 20000"),
+            same("tokens").about("Count tokens; most first"),
         ]),
     )
 }

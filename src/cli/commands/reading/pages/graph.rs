@@ -33,7 +33,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("pages graph").answers::<PageGraphReport>().action(
         action("get_page_graph", Group::Pages, Effect::Reads)
-            .takes(&[same("max_nodes").told("Those with the most edges"), SCOPE]),
+            .takes(&[same("max_nodes").about("Those with the most edges"), SCOPE]),
     )
 }
 

@@ -65,13 +65,13 @@ pub(in crate::cli) struct ExtendArgs {
 pub(super) fn lock_declaration() -> Declaration {
     Declaration::of("pages lock").answers::<LockReport>().action(
         action("lock_pages", Group::Pages, Effect::Adds)
-            .told(
+            .about(
                 "Lock pages, so that they stay in your resident set and readable when their files \
                  change",
             )
             .takes(&[
                 PAGES.required(),
-                as_arg("ttl_s", "ttl").told("At most a year"),
+                as_arg("ttl_s", "ttl").about("At most a year"),
                 same("reason").plain(),
             ]),
     )
@@ -80,7 +80,7 @@ pub(super) fn lock_declaration() -> Declaration {
 pub(super) fn unlock_declaration() -> Declaration {
     Declaration::of("pages unlock").answers::<UnlockReport>().action(
         action("unlock_pages", Group::Pages, Effect::Adds)
-            .told("Delete your own locks on pages")
+            .about("Delete your own locks on pages")
             .takes(&[PAGES.required()]),
     )
 }
@@ -88,9 +88,9 @@ pub(super) fn unlock_declaration() -> Declaration {
 pub(super) fn extend_declaration() -> Declaration {
     Declaration::of("pages extend").answers::<ExtendReport>().action(
         action("extend_lock", Group::Pages, Effect::Adds)
-            .told("Extend your own lock on a page that is still held")
+            .about("Extend your own lock on a page that is still held")
             .takes(&[
-                as_arg("page_id", "id").told("Or a unique prefix").required(),
+                as_arg("page_id", "id").about("Or a unique prefix").required(),
                 as_arg("additional_s", "by").plain().required(),
             ]),
     )

@@ -22,7 +22,7 @@ use crate::ui::answer::Outcome;
 pub(in crate::cli) use list::holds;
 
 /// The pages that an action is about.
-const PAGES: Takes = as_arg("page_ids", "ids").told("Ids, or prefixes");
+const PAGES: Takes = as_arg("page_ids", "ids").about("Ids, or prefixes");
 
 /// List the pages of this worktree's scopes
 ///
@@ -59,18 +59,18 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<PagesReport>()
         .action(
             action("list_stored_pages", Group::Pages, Effect::Reads)
-                .told("Find pages, by path or source, with the files in each")
+                .about("Find pages, by path or source, with the files in each")
                 .takes(&[
                     as_arg("source_pattern", "source")
-                        .told("Only of sources that contain this, in any case"),
+                        .about("Only of sources that contain this, in any case"),
                     how("limit", How::Number("limit", Some(2000))).plain(),
                     same("offset").plain(),
-                    same("path").told("Only with records at or below it"),
+                    same("path").about("Only with records at or below it"),
                 ]),
         )
         .action(
             action("get_pages_for_scope", Group::Pages, Effect::Reads)
-                .told("List the pages of one scope, by their ids")
+                .about("List the pages of one scope, by their ids")
                 .takes(&[
                     SCOPE.required(),
                     how("include_metadata", How::Unless("no_records")),

@@ -43,15 +43,15 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("pages request").answers::<PageRequestReport>().action(
         action("request_pages", Group::Pages, Effect::Adds)
-            .told(
+            .about(
                 "Put pages into your resident set: all or none; the least recently used leave, \
                  unless locked or pinned",
             )
             .takes(&[
                 PAGES,
-                how("timeout_s", How::Number("timeout", None)).told("For a lock"),
+                how("timeout_s", How::Number("timeout", None)).about("For a lock"),
                 same("priority"),
-                as_arg("lock_duration_s", "lock_duration").told("Lock them, too"),
+                as_arg("lock_duration_s", "lock_duration").about("Lock them, too"),
                 as_arg("lock_reason", "reason").plain(),
             ]),
     )

@@ -27,10 +27,10 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("pages resident").answers::<ResidentReport>().action(
         action("get_resident_pages", Group::Pages, Effect::Reads)
-            .told("List your resident pages, or print them for a prompt by 'format'")
-            .takes(
-                &[same("format").told("json: an object for each record; text: as in the files")],
-            ),
+            .about("List your resident pages, or print them for a prompt by 'format'")
+            .takes(&[
+                same("format").about("json: an object for each record; text: as in the files")
+            ]),
     )
 }
 

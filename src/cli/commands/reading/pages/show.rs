@@ -68,14 +68,16 @@ impl Format {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("pages show").answers::<ShownPages>().action(
         action("get_page", Group::Pages, Effect::Reads)
-            .told("Read pages with text and lines: by ids of list_stored_pages, or those of 'path'")
+            .about(
+                "Read pages with text and lines: by ids of list_stored_pages, or those of 'path'",
+            )
             .takes(&[
-                how("page_id", How::Text("ids")).told("One of them"),
+                how("page_id", How::Text("ids")).about("One of them"),
                 PAGES,
-                same("path").told("All of this file or directory, in its order"),
-                same("worktree").told("With 'path': pages of the working tree, as it is mapped"),
+                same("path").about("All of this file or directory, in its order"),
+                same("worktree").about("With 'path': pages of the working tree, as it is mapped"),
                 SCOPE,
-                same("neighbours").told("First list related pages, at most five of each"),
+                same("neighbours").about("First list related pages, at most five of each"),
             ]),
     )
 }

@@ -25,7 +25,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("pages stats").answers::<PageStatsReport>().action(
         action("get_vcm_stats", Group::Pages, Effect::Reads)
-            .told("Count pages, records and tokens by scope")
+            .about("Count pages, records and tokens by scope")
             .takes(&[SCOPE]),
     )
 }

@@ -109,7 +109,7 @@ impl Answer for RestoredAgent {
     fn narration(&self) -> Vec<String> {
         let advice = setup_commands::advice(&self.commands, &self.agent);
         let whole = || "its folder is back as it was, with ignored files".to_owned();
-        let told = self.as_it_stood.then(whole);
+        let whole_folder = self.as_it_stood.then(whole);
         let kept = |path: &PathBuf| {
             let only = match self.only_in_damaged.as_slice() {
                 [] => String::new(),
@@ -119,8 +119,8 @@ impl Answer for RestoredAgent {
             [format!("its damaged '.git' {verb}{only}:"), format!("  {}", path.display())]
         };
         let aside = self.damaged_git_dir.as_ref().map(kept).into_iter().flatten();
-        let told = told.into_iter().chain(aside).collect();
-        [vec![self.message()], told, advice].concat()
+        let lines = whole_folder.into_iter().chain(aside).collect();
+        [vec![self.message()], lines, advice].concat()
     }
 
     fn outcome(&self) -> Outcome {

@@ -56,19 +56,19 @@ pub(super) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("agents new").answers::<NewAgent>().action(
         action("new_agent", Group::Agents, Effect::Adds)
-            .told(
+            .about(
                 "Create a new agent with a clone and a fork, in 'path': calls with that as \
                  'directory' work there",
             )
             .takes(&[
                 same("name"),
                 same("fork"),
-                same("from").told("A branch, fork, checkpoint or commit (default: HEAD)"),
+                same("from").about("A branch, fork, checkpoint or commit (default: HEAD)"),
                 as_arg("task", "message").plain(),
-                same("with_changes").told("Copy uncommitted changes"),
+                same("with_changes").about("Copy uncommitted changes"),
                 same("lfs"),
                 same("sparse")
-                    .told("Check out only the files at the top and below these directories"),
+                    .about("Check out only the files at the top and below these directories"),
             ]),
     )
 }
@@ -116,10 +116,10 @@ pub(super) fn run(face: &mut Face<'_>, new: Args) -> Result<Outcome, Stop> {
         let way_back = format!("git colony agents remove {made}");
         last_act::note(&session, format!("agents new {made}"), way_back);
     }
-    let told = outcome?;
+    let answered = outcome?;
     match new.start.filter(|_| in_terminal && !new.dry_run) {
         Some(line) => run_here(face, &session, &first, &line),
-        None => Ok(told),
+        None => Ok(answered),
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Hold {
 pub(super) fn done_declaration() -> Declaration {
     Declaration::of("agents done").answers::<MarkReport>().action(
         action("agent_done", Group::Agents, Effect::Adds)
-            .told("Say that your work is done, for who merges it; committing again takes it back")
+            .about("Say that your work is done, for who merges it; committing again takes it back")
             .takes(&[as_arg("text", "message").plain(), same("undo").plain()]),
     )
 }

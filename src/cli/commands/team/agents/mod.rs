@@ -178,7 +178,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony agents remove --merged", "all whose work is merged")
         .example("cd \"$(git colony agents path ada)\"", "go there")
         .answers::<AgentsReport>()
-        .action(action("list_agents", Group::Agents, Effect::Reads).told(
+        .action(action("list_agents", Group::Agents, Effect::Reads).about(
             "List the agents of this repository: their clones, who else is working there, and \
              removed ones",
         ))
@@ -201,7 +201,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 fn path_declaration() -> Declaration {
     Declaration::of("agents path").answers::<PathReport>().completes("NAME", Names::Agents).action(
         action("agent_path", Group::Agents, Effect::Reads)
-            .told("Find the path of an agent's clone")
+            .about("Find the path of an agent's clone")
             .takes(&[same("name").plain()]),
     )
 }
@@ -212,7 +212,7 @@ fn remove_declaration() -> Declaration {
         .completes("NAME", Names::Agents)
         .action(
             action("remove_agent", Group::Agents, Effect::Destroys)
-                .told("Remove an agent's clone; its work is kept, restore_agent brings it back")
+                .about("Remove an agent's clone; its work is kept, restore_agent brings it back")
                 .takes(&[same("name").required()]),
         )
 }
@@ -224,7 +224,7 @@ fn restore_declaration() -> Declaration {
         .action(action("restore_agent", Group::Agents, Effect::Adds).takes(&[
             same("name").plain(),
             as_arg("new_name", "other"),
-            same("at").told("When it was removed, as list_agents has it, if several times"),
+            same("at").about("When it was removed, as list_agents has it, if several times"),
         ]))
 }
 
@@ -233,7 +233,7 @@ fn check_declaration() -> Declaration {
         .answers::<CheckReport>()
         .completes("NAME", Names::Agents)
         .action(action("check_paths", Group::Agents, Effect::Reads).takes(&[
-            same("name").told("The agent"),
+            same("name").about("The agent"),
             same("paths"),
             same("staged"),
             same("range"),

@@ -28,8 +28,8 @@ pub(super) struct Args {
 pub(super) fn declaration() -> Declaration {
     Declaration::of("agents show").answers::<ShownAgent>().completes("NAME", Names::Agents).action(
         action("show_agent", Group::Agents, Effect::Reads)
-            .told("Show an agent's task, commits, decisions, files and clashes")
-            .takes(&[same("name").told("Default: your own")]),
+            .about("Show an agent's task, commits, decisions, files and clashes")
+            .takes(&[same("name").about("Default: your own")]),
     )
 }
 

@@ -83,7 +83,7 @@ fn next(next: &Next) -> Vec<String> {
 
 /// Returns the first of several names, as many as fit into these columns, and how many more there are.
 fn first_names(names: &[String], columns: usize) -> String {
-    let told = |count: usize| {
+    let names_line = |count: usize| {
         let first = names.get(..count).unwrap_or(names).join(" ");
         match names.len().saturating_sub(count) {
             0 => first,
@@ -91,8 +91,8 @@ fn first_names(names: &[String], columns: usize) -> String {
         }
     };
     let mut counts = (2..=names.len().min(MAX_NAMES)).rev();
-    let fitting = counts.find(|count| told(*count).chars().count() <= columns);
-    told(fitting.unwrap_or(1))
+    let fitting = counts.find(|count| names_line(*count).chars().count() <= columns);
+    names_line(fitting.unwrap_or(1))
 }
 
 /// Returns the line about an agent that is resolving the conflict already.

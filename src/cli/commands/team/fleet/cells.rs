@@ -70,14 +70,14 @@ fn newest(row: &Row, now: &Moment) -> Span {
         return subject.into();
     }
     let kept_at = row.kept_at.as_deref().map(|at| age(at, now));
-    let told = match (row.work, kept_at) {
+    let words = match (row.work, kept_at) {
         (Work::Unknown, _) => "not known".to_owned(),
         (Work::Idle, _) => "nothing yet".to_owned(),
         (_, Some(when)) => format!("no commits, kept {when}"),
         _ if row.merged => "merged".to_owned(),
         _ => "no commits".to_owned(),
     };
-    Span::new(Role::Dim, told)
+    Span::new(Role::Dim, words)
 }
 
 /// Returns when a row was last active, or the state that its hooks reported, and the program that works in its clone.

@@ -48,7 +48,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .example("git colony", "the same as 'git colony fleet'")
         .example("git colony fleet --json", "for a program")
         .answers::<FleetReport>()
-        .action(action("fleet", Group::Agents, Effect::Reads).told(
+        .action(action("fleet", Group::Agents, Effect::Reads).about(
             "See what other agents changed and who works on what: all agents and forks, conflicts \
              between forks, what to merge next",
         ))
