@@ -145,8 +145,9 @@ impl BareRepo {
     /// Returns `true` if the tree of a commit contains a directory.
     pub fn has_directory(&self, commit: Oid, path: &RepoPath) -> Result<bool> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
-        let tree = found.tree().or_code(Code::ObjectMissing, cannot)?;
+        let commit_object =
+            self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        let tree = commit_object.tree().or_code(Code::ObjectMissing, cannot)?;
         let entry =
             tree.lookup_entry_by_path(path.as_path()).or_code(Code::ObjectMissing, cannot)?;
         Ok(entry.is_some_and(|entry| entry.mode().is_tree()))

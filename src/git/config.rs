@@ -56,11 +56,11 @@ impl Repo {
 
     /// Reads every value of a key in the file that counts, in their order: `git config --add` gives it several.
     pub fn config_values_in_effect(&self, world: &World, key: &str) -> Vec<String> {
-        let counts = self.config_with_origin(world, key).and_then(|found| found.path);
+        let counts = self.config_with_origin(world, key).and_then(|origin| origin.path);
         let mut values = Vec::new();
-        for found in self.config_of_all(world, key) {
-            if found.path == counts {
-                values.push(found.value);
+        for setting in self.config_of_all(world, key) {
+            if setting.path == counts {
+                values.push(setting.value);
             }
         }
         values
@@ -150,7 +150,7 @@ impl ConfigValue {
         let key = Key::parse(key)?;
         // The file's text up to the current event.
         let mut text = Vec::new();
-        let (mut inside, mut named, mut found) = (false, None, None);
+        let (mut inside, mut named, mut at_line) = (false, None, None);
         for event in events.iter() {
             match event {
                 EventRef::SectionHeader { name, subsection_name, .. } => {
@@ -161,12 +161,12 @@ impl ConfigValue {
                     let wanted = inside && own.eq_ignore_ascii_case(key.name.as_bytes());
                     named = wanted.then(|| Position::of(&text, text.len()));
                 }
-                EventRef::KeyValueSeparator => found = named.take().or(found),
+                EventRef::KeyValueSeparator => at_line = named.take().or(at_line),
                 _ => {}
             }
             event.write_to(&mut text).ok()?;
         }
-        found
+        at_line
     }
 }
 

@@ -100,8 +100,9 @@ fn discover(world: &World) -> Result<gix::Repository> {
         ..Default::default()
     };
     let trust_map = gix::sec::trust::Mapping { full: options(world), reduced: options(world) };
-    let found = gix::ThreadSafeRepository::discover_opts(&world.cwd, upwards, trust_map);
-    let repo = found.map(|repo| repo.to_thread_local()).map_err(|error| explain(world, error))?;
+    let repository = gix::ThreadSafeRepository::discover_opts(&world.cwd, upwards, trust_map);
+    let repo =
+        repository.map(|repo| repo.to_thread_local()).map_err(|error| explain(world, error))?;
     let top = repo.workdir().unwrap_or(repo.git_dir());
     // gix looks into the ceiling itself, git does not.
     if is_at_or_above_ceiling(world, top) {
@@ -176,8 +177,7 @@ fn ceilings(world: &World) -> Vec<PathBuf> {
 
 /// Turns gix's error into one that the user can act on.
 fn explain(world: &World, error: gix::Error) -> Error {
-    let found = find_git_dir(world);
-    let Some(git_dir) = found else {
+    let Some(git_dir) = find_git_dir(world) else {
         return not_a_repository(world);
     };
     let config = plain_file::read_text(git_dir.join("config")).unwrap_or_default();

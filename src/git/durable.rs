@@ -51,7 +51,8 @@ impl Repo {
         let objects = self.common_dir().join("objects");
         let mut synced = HashSet::new();
         for path in others.iter().copied().chain([&*objects]) {
-            let device = path.metadata().map(|found| found.dev()).map_err(|e| cannot(path, e))?;
+            let device =
+                path.metadata().map(|metadata| metadata.dev()).map_err(|e| cannot(path, e))?;
             if synced.insert(device) {
                 sync_file_system(path)?;
             }

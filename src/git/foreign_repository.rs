@@ -272,9 +272,9 @@ fn distrust(inner: &mut gix::Repository, world: &World, places: &Places) -> Resu
 /// Returns the settings of the file that a clone of ours includes; they count no more than its own.
 fn inherited_settings(places: &Places) -> Option<File> {
     let path = places.common_dir.join(inherited::CONFIG_FILE);
-    let found = plain_file::find(&path, Symlinks::Refused, MAX_INHERITED_BYTES);
+    let content = plain_file::find(&path, Symlinks::Refused, MAX_INHERITED_BYTES);
     let meta = Metadata::from(Source::Local);
-    let bytes = found.ok().flatten()?;
+    let bytes = content.ok().flatten()?;
     File::from_bytes_no_includes(&bytes, meta, init::Options::default()).ok()
 }
 

@@ -36,9 +36,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Finds the git directory of a world's current directory, and the one shared by its worktrees, also where git cannot use it.
 pub fn nearest(world: &World) -> Option<(PathBuf, PathBuf)> {
-    let found = discovery::find_git_dir(world)?;
-    let named = discovery::target_of_git_file(&found);
-    let git_dir = named.map_or_else(|| found.clone(), |named| found.with_file_name(named));
+    let git_path = discovery::find_git_dir(world)?;
+    let named = discovery::target_of_git_file(&git_path);
+    let git_dir = named.map_or_else(|| git_path.clone(), |named| git_path.with_file_name(named));
     let common = plain_file::read_text(git_dir.join("commondir")).unwrap_or_default();
     let common_dir = git_dir.join(common.trim_end());
     Some((git_dir, common_dir))
@@ -51,7 +51,9 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
     for (name, most_bytes) in FILES {
         let path = git_dir.join(name);
         match fs::symlink_metadata(&path) {
-            Ok(found) if !found.is_file() || found.len() > most_bytes => return Err(is_odd(&path)),
+            Ok(metadata) if !metadata.is_file() || metadata.len() > most_bytes => {
+                return Err(is_odd(&path));
+            }
             _ => {}
         }
     }
@@ -60,10 +62,10 @@ pub(super) fn require(git_dir: &Path) -> Result<()> {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             match fs::symlink_metadata(&path) {
-                Ok(found) if found.is_dir() && depth < MAX_DEPTH => {
+                Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => {
                     open.push((path, depth + 1));
                 }
-                Ok(found) if !found.is_file() || found.len() > MAX_REF_BYTES => {
+                Ok(metadata) if !metadata.is_file() || metadata.len() > MAX_REF_BYTES => {
                     return Err(is_odd(&path));
                 }
                 _ => {}
@@ -95,10 +97,10 @@ pub(super) fn is_odd(path: &Path) -> Error {
 /// `None` where it can. Of files that are not as git makes them, [`require`] says more; of a branch or an index that
 /// cannot be read, the error has the command that repairs it.
 pub fn damage(git_dir: &Path) -> Option<&'static str> {
-    let Ok(found) = fs::metadata(git_dir) else {
+    let Ok(metadata) = fs::metadata(git_dir) else {
         return Some("is gone");
     };
-    if !found.is_dir() {
+    if !metadata.is_dir() {
         return Some("is not a directory");
     }
     for (name, damage) in [("objects", "has no objects"), ("refs", "has no refs")] {

@@ -112,8 +112,8 @@ impl NewRepository<'_> {
         borrowed.push(b'\n');
         fs::create_dir_all(git_dir.join("objects/info")).map_err(cannot)?;
         write(git_dir.join("objects/info/alternates"), borrowed).map_err(cannot)?;
-        let found = plain_file::read_text(git_dir.join("config")).map_err(cannot)?;
-        let mut config = self.inherit(&git_dir, &found).map_err(cannot)?;
+        let config_text = plain_file::read_text(git_dir.join("config")).map_err(cannot)?;
+        let mut config = self.inherit(&git_dir, &config_text).map_err(cannot)?;
         config.extend(self.config.iter().map(ConfigEntry::line));
         write(git_dir.join("config"), config).map_err(cannot)?;
         let packed = packed_refs(&mut self.refs);
@@ -131,7 +131,7 @@ impl NewRepository<'_> {
     }
 
     /// Writes what it has of its checkout; returns the beginning of its configuration.
-    fn inherit(&self, git_dir: &Path, found: &str) -> std::io::Result<String> {
+    fn inherit(&self, git_dir: &Path, config_text: &str) -> std::io::Result<String> {
         fs::create_dir_all(git_dir.join("colony"))?;
         write(git_dir.join(inherited::CONFIG_FILE), &self.inherited.config)?;
         fs::create_dir_all(git_dir.join("info"))?;
@@ -144,7 +144,7 @@ impl NewRepository<'_> {
             let name = line.split('=').next().unwrap_or_default().trim().to_lowercase();
             TRIED.contains(&name.as_str()) && self.inherited.config.to_lowercase().contains(&name)
         };
-        for line in found.lines().filter(|line| !is_known(line)) {
+        for line in config_text.lines().filter(|line| !is_known(line)) {
             text.push_str(line);
             text.push('\n');
         }
@@ -167,9 +167,9 @@ fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> std::io::Result<()>
 fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
     refs.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = b"# pack-refs with: sorted \n".to_vec();
-    for found in refs {
-        text.extend_from_slice(format!("{} ", found.id).as_bytes());
-        text.extend_from_slice(found.name.as_bytes());
+    for listed in refs {
+        text.extend_from_slice(format!("{} ", listed.id).as_bytes());
+        text.extend_from_slice(listed.name.as_bytes());
         text.push(b'\n');
     }
     text

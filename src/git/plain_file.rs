@@ -138,14 +138,14 @@ pub(in crate::git) fn open_in(
         Symlinks::Followed => (AtFlags::empty(), OFlags::empty()),
         Symlinks::Refused => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
     };
-    let found = match rustix::fs::statat(&folder, name, at) {
-        Ok(found) => found,
+    let stat = match rustix::fs::statat(&folder, name, at) {
+        Ok(stat) => stat,
         Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
         Err(error) => return Err(Fault::Unreadable(error.into())),
     };
-    match FileType::from_raw_mode(found.st_mode) {
+    match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile
-            if u64::try_from(found.st_size).is_ok_and(|size| size <= limit_bytes) => {}
+            if u64::try_from(stat.st_size).is_ok_and(|size| size <= limit_bytes) => {}
         FileType::RegularFile => return Err(Fault::TooLarge(limit_bytes)),
         FileType::Symlink => return Err(Fault::Link),
         _ => return Err(Fault::NoPlainFile),
@@ -174,13 +174,13 @@ mod tests {
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
         rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
-        let found = |name: &str, limit| find(&at(name), Symlinks::Followed, limit);
-        assert!(found("none", 5).unwrap().is_none());
-        assert_eq!(found("file", 5).unwrap().unwrap(), [0; 5]);
-        assert_eq!(found("link", 5).unwrap().unwrap(), [0; 5]);
-        assert!(matches!(found("file", 4), Err(Fault::TooLarge(4))));
+        let content = |name: &str, limit| find(&at(name), Symlinks::Followed, limit);
+        assert!(content("none", 5).unwrap().is_none());
+        assert_eq!(content("file", 5).unwrap().unwrap(), [0; 5]);
+        assert_eq!(content("link", 5).unwrap().unwrap(), [0; 5]);
+        assert!(matches!(content("file", 4), Err(Fault::TooLarge(4))));
         for name in ["pipe", "device", "."] {
-            assert!(matches!(found(name, 5), Err(Fault::NoPlainFile)), "{name}");
+            assert!(matches!(content(name, 5), Err(Fault::NoPlainFile)), "{name}");
             assert_eq!(read(at(name)).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
         let refused = find(&at("link"), Symlinks::Refused, 5);

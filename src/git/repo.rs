@@ -56,7 +56,7 @@ impl Places {
         let own = inner.git_dir();
         let workdir = inner.workdir().map(canonical).transpose()?;
         let is_usual = |top: &Path| {
-            let is_folder = || own.symlink_metadata().is_ok_and(|found| found.is_dir());
+            let is_folder = || own.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
             own == top.join(".git") && is_folder()
         };
         let git_dir = match &workdir {

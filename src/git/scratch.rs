@@ -86,7 +86,7 @@ fn sweep(base: &Path) {
         let path = entry.path();
         let Some(folder) = open(&path) else { continue };
         let user = own_user();
-        let is_ours = folder.metadata().is_ok_and(|found| found.uid() == user);
+        let is_ours = folder.metadata().is_ok_and(|metadata| metadata.uid() == user);
         if is_ours && folder.try_lock().is_ok() && stands_at(&folder, &path) {
             std::fs::remove_dir_all(&path).ok();
         }
@@ -102,7 +102,7 @@ fn open(path: &Path) -> Option<File> {
 }
 
 fn stands_at(folder: &File, path: &Path) -> bool {
-    let of = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     match (folder.metadata(), std::fs::symlink_metadata(path)) {
         (Ok(open), Ok(standing)) => of(open) == of(standing),
         _ => false,

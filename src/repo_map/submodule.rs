@@ -24,7 +24,7 @@ pub struct Pin<'a> {
 /// user: as in git, a URL in the user's configuration applies if that of the tree is missing or
 /// refused.
 pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Result<Pin<'a>> {
-    if let Some(found) = submodules.found.iter().find(|found| found.path == *path) {
+    if let Some(found) = submodules.list.iter().find(|found| found.path == *path) {
         return Ok(Pin {
             name: &found.name,
             url: found.url.clone(),
@@ -50,7 +50,7 @@ fn undeclared(submodules: &Submodules) -> String {
     if !submodules.has_file {
         return format!("there is no '{FILE}'");
     }
-    let found = submodules.found.iter().map(|found| &found.path);
+    let found = submodules.list.iter().map(|found| &found.path);
     let refused = submodules.refused.iter().filter_map(|one| one.path.as_ref());
     let all: Vec<String> = found.chain(refused).map(RepoPath::to_string).collect();
     let named = all.get(..MAX_NAMED).unwrap_or(&all).join(", ");

@@ -239,7 +239,7 @@ fn note_submodules(inside: &Session) -> Result<()> {
     let (world, repo) = (&inside.world, &inside.repo);
     let submodules = repo.submodules(world, repo.tree_of(repo.head()?.commit())?, None)?;
     let elsewhere = submodules.refused.iter().filter(|refused| refused.pinned.is_some());
-    let count = submodules.found.len() + elsewhere.count();
+    let count = submodules.list.len() + elsewhere.count();
     if count > 0 {
         (world.narrate)(&format!(
             "note: {} empty in the clone; to fill in what the agent needs: git submodule update --init PATH",

@@ -45,7 +45,7 @@ pub fn filter_lines(bytes: &[u8], filter: &str) -> Vec<FilterLine> {
 
 /// Reads such lines of a file in any directory.
 pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<FilterLine> {
-    let mut found = Vec::new();
+    let mut filter_lines = Vec::new();
     for line in gix::attrs::parse(bytes) {
         let Ok((Kind::Pattern(pattern), assignments, _)) = line else {
             continue;
@@ -54,14 +54,14 @@ pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<Filte
         macros.say(&said_by(assignments), MAX_DEPTH, &mut said);
         let last = said.iter().rfind(|(name, _)| name == "filter");
         if let Some((_, state)) = last {
-            found.push(FilterLine {
+            filter_lines.push(FilterLine {
                 pattern: pattern.to_string(),
                 gives: matches!(state, State::Value(value) if value.as_ref().as_bstr() == filter),
                 says: words(&said),
             });
         }
     }
-    found
+    filter_lines
 }
 
 /// Strips one carriage return from the end of a line.
@@ -124,11 +124,11 @@ impl Repo {
             let bytes = path.as_bytes();
             bytes == b".gitattributes" || bytes.ends_with(b"/.gitattributes")
         };
-        let found = files.filter(|file| named(&file.path)).filter_map(|file| {
+        let blobs = files.filter(|file| named(&file.path)).filter_map(|file| {
             let entry = file.new.filter(crate::git::TreeEntry::is_file)?;
             Some((file.path, entry.id))
         });
-        Ok(found.collect())
+        Ok(blobs.collect())
     }
 }
 

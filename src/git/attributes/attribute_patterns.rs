@@ -58,7 +58,7 @@ impl AttributePatterns {
         let outcome = &mut self.outcome;
         self.search.pattern_matching_relative_path(BStr::new(path), case, Some(false), outcome);
         let mut selected = self.outcome.iter_selected();
-        selected.any(|found| found.assignment.state == StateRef::Set)
+        selected.any(|selection| selection.assignment.state == StateRef::Set)
     }
 }
 

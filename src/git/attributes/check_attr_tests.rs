@@ -208,8 +208,8 @@ impl Place {
         let index = repo.load_index().unwrap();
         let mut lookup = repo.attribute_lookup(&index.file, attribute, attributes_of).unwrap();
         let mut state = |path: &str| {
-            let found = lookup.find(path.as_bytes(), Mode::FILE).unwrap();
-            match found.map_or(StateRef::Unspecified, |found| found.assignment.state) {
+            let selection = lookup.find(path.as_bytes(), Mode::FILE).unwrap();
+            match selection.map_or(StateRef::Unspecified, |selection| selection.assignment.state) {
                 StateRef::Set => "set".to_owned(),
                 StateRef::Unset => "unset".to_owned(),
                 StateRef::Unspecified => "unspecified".to_owned(),

@@ -211,8 +211,8 @@ fn require_same(place: &Place, case: &Case) -> Result<(), TestCaseError> {
     let is_ignored = |path: &&String| {
         stack.ignores(path.as_bytes(), place.world.cwd.join(path).is_dir()).unwrap()
     };
-    let found: BTreeSet<String> = all.iter().filter(is_ignored).cloned().collect();
-    prop_assert_eq!(found, ignored, "check-ignore");
+    let ours: BTreeSet<String> = all.iter().filter(is_ignored).cloned().collect();
+    prop_assert_eq!(ours, ignored, "check-ignore");
 
     let listed = names(&place.git(&["ls-files", "-co", "--exclude-standard", "-z"], ""));
     let files = repo.listed_files(&place.world).unwrap();

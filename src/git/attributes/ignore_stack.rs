@@ -148,6 +148,6 @@ impl IgnoreStack<'_> {
 
 fn is_missing(path: &Path) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
-    let found = path.symlink_metadata();
-    found.is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory))
+    let metadata = path.symlink_metadata();
+    metadata.is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory))
 }

@@ -133,8 +133,8 @@ impl Repo {
         path: &RepoPath,
     ) -> Result<Option<String>> {
         let mut lookup = self.attribute_lookup(&index.file, attribute, attributes_of)?;
-        let found = lookup.find(path.as_bytes(), Mode::FILE)?;
-        let state = found.as_ref().map(|found| &found.assignment.state);
+        let selection = lookup.find(path.as_bytes(), Mode::FILE)?;
+        let state = selection.as_ref().map(|selection| &selection.assignment.state);
         let value = state.and_then(gix::attrs::StateRef::as_bstr);
         Ok(value.map(ToString::to_string))
     }
@@ -200,7 +200,7 @@ impl Repo {
     ) -> Result<Vec<FilteredFile>> {
         let file = &index.file;
         let mut lookup = self.attribute_lookup(file, "filter", attributes_of)?;
-        let mut found = Vec::new();
+        let mut filtered = Vec::new();
         let paths = file.path_backing();
         for entry in file.entries() {
             let plain = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE);
@@ -214,14 +214,14 @@ impl Repo {
             if let Some(matched) = lookup.find(path, entry.mode)?
                 && matched.assignment.state.as_bstr() == Some(BStr::new(filter))
             {
-                found.push(FilteredFile {
+                filtered.push(FilteredFile {
                     path: RepoPath::new(path.to_vec()),
                     id: entry.id.into(),
                     pattern: matched.pattern.to_string(),
                 });
             }
         }
-        Ok(found)
+        Ok(filtered)
     }
 }
 

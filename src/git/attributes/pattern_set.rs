@@ -38,11 +38,11 @@ impl PatternSet {
 
     /// Returns the indices of the patterns that cover a file, in their order.
     pub(crate) fn covering(&self, file: &[u8]) -> Vec<usize> {
-        let mut found = Vec::new();
-        self.each(file, &mut |index| found.push(index));
-        found.sort_unstable();
-        found.dedup();
-        found
+        let mut indexes = Vec::new();
+        self.each(file, &mut |index| indexes.push(index));
+        indexes.sort_unstable();
+        indexes.dedup();
+        indexes
     }
 
     /// Returns whether the last pattern that covers a file includes it; `None` if none covers it.
@@ -53,7 +53,7 @@ impl PatternSet {
     }
 
     /// Names the patterns that match a file or a directory above it; one may be named several times.
-    fn each(&self, file: &[u8], found: &mut dyn FnMut(usize)) {
+    fn each(&self, file: &[u8], receive: &mut dyn FnMut(usize)) {
         let ends = file.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in ends.chain([file.len()]) {
             let path = file.get(..end).unwrap_or(file);
@@ -66,7 +66,7 @@ impl PatternSet {
             for &index in lists.into_iter().flatten().flatten() {
                 let pattern = self.patterns.get(index);
                 if pattern.is_some_and(|pattern| pattern.matches(path, is_directory)) {
-                    found(index);
+                    receive(index);
                 }
             }
         }

@@ -35,11 +35,11 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     };
     let own = [repo.common_dir().join("info").join(name)];
     for path in own.into_iter().chain(configured_file(repo, file)) {
-        let Ok(found) = path.metadata() else { continue };
-        let fault = if found.is_dir() {
+        let Ok(metadata) = path.metadata() else { continue };
+        let fault = if metadata.is_dir() {
             None
-        } else if found.is_file() {
-            (found.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
+        } else if metadata.is_file() {
+            (metadata.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
         } else {
             Some(Fault::NoPlainFile)
         };
@@ -132,14 +132,14 @@ pub(super) fn require(path: &RepoPath, on_disk: &Path) -> Result<()> {
 }
 
 fn look(path: &Path) -> Option<Fault> {
-    let found = path.symlink_metadata().ok()?;
-    let kind = found.file_type();
+    let metadata = path.symlink_metadata().ok()?;
+    let kind = metadata.file_type();
     if kind.is_symlink() || kind.is_dir() {
         None
     } else if !kind.is_file() {
         Some(Fault::NoPlainFile)
     } else {
-        (found.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
+        (metadata.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> TreeAttribute<'a> {
         let outcome = &mut self.outcome;
         self.search.pattern_matching_relative_path(path, case, Some(false), outcome);
         let mut selected = self.outcome.iter_selected();
-        Ok(selected.any(|found| is_it(found.assignment.state)))
+        Ok(selected.any(|selection| is_it(selection.assignment.state)))
     }
 
     /// Loads the rules of a file and of those above it; keeps the rules of the previous path that

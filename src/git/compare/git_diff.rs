@@ -137,8 +137,8 @@ impl Comparison<'_> {
 /// Returns where the last file begins: a line of a patch that begins like this is nothing else.
 fn last_border(patch: &[u8]) -> usize {
     const BORDER: &[u8] = b"\ndiff --git ";
-    let found = patch.windows(BORDER.len()).rposition(|part| part == BORDER);
-    found.map_or(0, |at| at + 1)
+    let position = patch.windows(BORDER.len()).rposition(|part| part == BORDER);
+    position.map_or(0, |at| at + 1)
 }
 
 /// Returns the second mode of a record of `--raw`, if a file has it in place of another.
@@ -152,7 +152,7 @@ fn changed_mode(record: &[u8]) -> Option<String> {
 /// Reads the records of `--raw`, then those of `--numstat`, which come in the same order.
 fn read(printed: &[u8]) -> Option<Vec<Compared>> {
     let mut fields = printed.split(|&byte| byte == 0).peekable();
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     while let Some(record) = fields.next_if(|field| field.first() == Some(&b':')) {
         let letter = *record.rsplit(|&byte| byte == b' ').next()?.first()?;
         let difference = match letter {
@@ -166,7 +166,7 @@ fn read(printed: &[u8]) -> Option<Vec<Compared>> {
         };
         let two = matches!(difference, Difference::Renamed | Difference::Copied);
         let old_path = if two { Some(RepoPath::from(fields.next()?)) } else { None };
-        found.push(Compared {
+        differences.push(Compared {
             path: RepoPath::from(fields.next()?),
             difference,
             old_path,
@@ -174,7 +174,7 @@ fn read(printed: &[u8]) -> Option<Vec<Compared>> {
             lines: None,
         });
     }
-    for compared in &mut found {
+    for compared in &mut differences {
         let mut columns = fields.next()?.splitn(3, |&byte| byte == b'\t');
         let (added, deleted) = (columns.next()?, columns.next()?);
         if columns.next()?.is_empty() {
@@ -184,7 +184,7 @@ fn read(printed: &[u8]) -> Option<Vec<Compared>> {
         }
         compared.lines = number(added).zip(number(deleted));
     }
-    Some(found)
+    Some(differences)
 }
 
 fn number(text: &[u8]) -> Option<u64> {
@@ -199,10 +199,10 @@ mod tests {
     fn renames_have_their_own_line_counts() {
         let printed = b":100644 100644 a b R090\0old\0new\0:100644 000000 a b D\0gone\0\
             3\t1\t\0old\0new\0-\t-\tgone\0";
-        let found = read(printed).unwrap();
-        assert_eq!(found[0].lines, Some((3, 1)));
-        assert_eq!(found[0].old_path, Some("old".into()));
-        assert_eq!((found[1].difference, found[1].lines), (Difference::Deleted, None));
+        let differences = read(printed).unwrap();
+        assert_eq!(differences[0].lines, Some((3, 1)));
+        assert_eq!(differences[0].old_path, Some("old".into()));
+        assert_eq!((differences[1].difference, differences[1].lines), (Difference::Deleted, None));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Trees<'_> {
         let hex = id.to_string();
         let (folder, name) = hex.split_at(2);
         let file = self.repo.objects.store_ref().path().join(folder).join(name);
-        file.metadata().is_ok_and(|found| found.len() <= SMALL_FILE_BYTES)
+        file.metadata().is_ok_and(|metadata| metadata.len() <= SMALL_FILE_BYTES)
     }
 }
 

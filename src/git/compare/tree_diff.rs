@@ -60,7 +60,7 @@ impl Repo {
     /// Lists the files of a tree that have no counterpart in another. A pair of trees is compared
     /// once, even if it occurs in several places, so that a tree costs no more than its objects.
     pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         let mut seen = HashSet::from([(old, new)]);
         let mut waiting = vec![(None::<RepoPath>, old, new)];
         while let Some((folder, old, new)) = waiting.pop() {
@@ -75,12 +75,12 @@ impl Repo {
                         waiting.push((Some(path()), pair.0, pair.1));
                     }
                 } else if there.is_none_or(|it| it.is_directory()) {
-                    found.push((path(), entry));
+                    files.push((path(), entry));
                 }
             }
         }
-        found.sort_by(|one, other| one.0.cmp(&other.0));
-        Ok(found)
+        files.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(files)
     }
 }
 

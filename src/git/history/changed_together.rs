@@ -37,22 +37,22 @@ impl Objects {
         let sorting = Sorting::ByCommitTimeCutoff { seconds: cutoff, order };
         let walk =
             repo.rev_walk([tip.0]).sorting(sorting).all().or_code(Code::ObjectMissing, cannot)?;
-        let mut found = Vec::new();
+        let mut recent = Vec::new();
         for info in walk.take(most.saturating_mul(WALKED)) {
             let info = info.or_code(Code::ObjectMissing, cannot)?;
             if info.parent_ids.len() > 1 {
                 continue;
             }
             let age = newest.seconds.saturating_sub(info.commit_time());
-            found.push(RecentCommit {
+            recent.push(RecentCommit {
                 id: info.id.into(),
                 age_seconds: u64::try_from(age).unwrap_or(0),
             });
-            if found.len() == most {
+            if recent.len() == most {
                 break;
             }
         }
-        Ok(found)
+        Ok(recent)
     }
 
     /// Passes the commits that can be reached to `each` with their parents, in the order of `recent_commits`, until it
@@ -81,8 +81,9 @@ impl Objects {
     /// Returns the message of a commit; bytes that are not text in its encoding are replaced.
     pub fn message(&self, commit: Oid) -> Result<String> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self.gix().find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
-        let decoded = found.decode().or_code(Code::RepositoryBroken, cannot)?;
+        let commit_object =
+            self.gix().find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        let decoded = commit_object.decode().or_code(Code::RepositoryBroken, cannot)?;
         Ok(message::decoded(decoded.message, message::encoding_of(&decoded)))
     }
 
@@ -93,8 +94,8 @@ impl Objects {
     pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
         let cannot = || format!("cannot list the paths that commit {commit} touched");
         let repo = self.gix();
-        let found = repo.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
-        let parents: Vec<_> = found.parent_ids().map(gix::Id::detach).collect();
+        let commit_object = repo.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        let parents: Vec<_> = commit_object.parent_ids().map(gix::Id::detach).collect();
         let tree = |commit: &gix::Commit<'_>| {
             let tree = commit.tree_id().or_code(Code::ObjectMissing, cannot);
             Ok::<_, Error>(Oid(tree?.detach()))
@@ -108,8 +109,9 @@ impl Objects {
             _ => return Ok(Vec::new()),
         };
         let cache = TreeCache::default();
-        let changes =
-            changed_files(repo, &cache, (before, tree(&found)?), most)?.into_iter().flatten();
+        let changes = changed_files(repo, &cache, (before, tree(&commit_object)?), most)?
+            .into_iter()
+            .flatten();
         let mut paths: Vec<RepoPath> = changes
             .map(|change| match change {
                 Change::Addition { path, .. }

@@ -35,9 +35,9 @@ impl Repo {
     pub fn fork_points(&self, main: Oid, tips: &[Oid]) -> Vec<Option<Oid>> {
         const FEW: usize = 8;
         if tips.len() <= FEW
-            && let Some(found) = self.fork_points_one_by_one(main, tips)
+            && let Some(points) = self.fork_points_one_by_one(main, tips)
         {
-            return found;
+            return points;
         }
         let reachable = self.reachable(main);
         let mut known = HashMap::new();
@@ -67,9 +67,9 @@ impl Repo {
     fn reachable(&self, tip: Oid) -> HashSet<Oid> {
         let walk = self.inner.rev_walk([tip.0]).all();
         let commits = walk.into_iter().flatten().map_while(Result::ok);
-        let mut found: HashSet<Oid> = commits.map(|info| Oid(info.id)).collect();
-        found.insert(tip);
-        found
+        let mut ids: HashSet<Oid> = commits.map(|info| Oid(info.id)).collect();
+        ids.insert(tip);
+        ids
     }
 
     fn meeting(&self, tip: Oid, main: &HashSet<Oid>, known: &mut HashMap<Oid, Meeting>) -> Meeting {

@@ -64,7 +64,7 @@ impl Repo {
     ) -> Result<HashSet<(RepoPath, Oid)>> {
         let unique: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
         let paths: Vec<&RepoPath> = unique.into_iter().collect();
-        let mut found = HashSet::new();
+        let mut shared = HashSet::new();
         for some in paths.chunks(MAX_PATHS) {
             let commits = self.rev_list(world, &["--full-history"], (tips, hidden), some)?;
             if commits.is_empty() {
@@ -76,12 +76,12 @@ impl Repo {
             git.args(some.iter().map(|path| OsStr::from_bytes(path.as_bytes())));
             let changes = git.input(commits).run_checked("look for published files")?;
             let had = read_raw(&changes);
-            found.extend(files.iter().filter(|(path, id)| {
+            shared.extend(files.iter().filter(|(path, id)| {
                 let at = had.get(path);
                 at.is_some_and(|ids| ids.contains(id))
             }));
         }
-        Ok(found.into_iter().cloned().collect())
+        Ok(shared.into_iter().cloned().collect())
     }
 
     fn rev_list(

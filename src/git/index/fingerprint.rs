@@ -30,13 +30,13 @@ impl Index {
     pub fn agrees_with_file(&self, path: &RepoPath, workdir: &Path) -> bool {
         let name = BStr::new(path.as_bytes());
         let entry = self.file.entry_by_path_and_stage(name, Stage::Unconflicted);
-        let found = std::fs::symlink_metadata(path.under(workdir)).ok();
-        match (entry, found) {
-            (Some(entry), Some(found)) => {
-                let stat = stat_of(&found);
+        let metadata = std::fs::symlink_metadata(path.under(workdir)).ok();
+        match (entry, metadata) {
+            (Some(entry), Some(metadata)) => {
+                let stat = stat_of(&metadata);
                 entry.stat.mtime == stat.mtime && entry.stat.size == stat.size
             }
-            (entry, found) => entry.is_none() && found.is_none(),
+            (entry, metadata) => entry.is_none() && metadata.is_none(),
         }
     }
 }

@@ -113,7 +113,7 @@ impl Repo {
     pub(super) fn open_index_file(&self) -> Result<gix::index::File> {
         let (hash, path) = (self.inner.object_hash(), self.index_path());
         let checked_by_gix = || self.explained(self.inner.open_index());
-        let is_small = path.metadata().is_ok_and(|found| found.len() < SMALL_BYTES);
+        let is_small = path.metadata().is_ok_and(|metadata| metadata.len() < SMALL_BYTES);
         if is_small || self.index_is_split() || self.config_bool("index.skipHash") == Some(true) {
             return checked_by_gix();
         }

@@ -248,8 +248,8 @@ impl Index {
     pub fn submodules(&self) -> Vec<RepoPath> {
         let paths = self.file.path_backing();
         let is_submodule = |entry: &&gix::index::Entry| entry.mode == Mode::COMMIT;
-        let found = self.file.entries().iter().filter(is_submodule);
-        found.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes())).collect()
+        let links = self.file.entries().iter().filter(is_submodule);
+        links.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes())).collect()
     }
 
     /// Finds two paths that collide on a file system that folds names.

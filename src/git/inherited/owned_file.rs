@@ -46,21 +46,21 @@ impl Sources {
 /// Returns `true` if a file belongs to this user and no other may write to it; also if there is none. A group with the
 /// number of the user is the user's own, by the convention of systems whose files are writable by it.
 pub fn is_own(path: &Path) -> bool {
-    let Ok(found) = std::fs::metadata(path) else {
+    let Ok(metadata) = std::fs::metadata(path) else {
         return true;
     };
     let user = own_user();
-    let others = if found.gid() == user { 0o002 } else { 0o022 };
-    found.uid() == user && found.mode() & others == 0
+    let others = if metadata.gid() == user { 0o002 } else { 0o022 };
+    metadata.uid() == user && metadata.mode() & others == 0
 }
 
 /// Returns a text that changes when a file does: its inode, size and times; `-` if there is none.
 pub(super) fn stamp(path: &Path) -> String {
     std::fs::metadata(path).map_or_else(
         |_| "-".to_owned(),
-        |found| {
-            let (inode, size, mode) = (found.ino(), found.size(), found.mode());
-            format!("{inode}:{size}:{mode:o}:{}.{:09}", found.mtime(), found.mtime_nsec())
+        |metadata| {
+            let (inode, size, mode) = (metadata.ino(), metadata.size(), metadata.mode());
+            format!("{inode}:{size}:{mode:o}:{}.{:09}", metadata.mtime(), metadata.mtime_nsec())
         },
     )
 }

@@ -280,8 +280,8 @@ mod tests {
         .map(|pattern| format!("{pattern} !filter !diff !merge !text"));
         assert_eq!(lines_for(&files, ""), wanted);
         let written = exempt(&files, &[]);
-        let found = take_apart(&written.block(b"").unwrap());
-        assert_eq!(found.exempt, Some(written));
+        let parts = take_apart(&written.block(b"").unwrap());
+        assert_eq!(parts.exempt, Some(written));
     }
 
     #[test]
@@ -317,12 +317,12 @@ mod tests {
             /y.gz -filter\n/z.gz filter=lfs diff=lfs merge=lfs -text\n";
         let edited = block.replace(END, &format!("{mine}{END}"));
         let file = format!("*.gz filter=lfs\n\n{edited}*.txt text\n");
-        let found = take_apart(file.as_bytes());
-        let own = String::from_utf8(found.own).unwrap();
+        let parts = take_apart(file.as_bytes());
+        let own = String::from_utf8(parts.own).unwrap();
         assert_eq!(own, format!("*.gz filter=lfs\n{mine}*.txt text\n"));
-        assert_eq!(found.exempt, Some(exempt(&["x.gz"], &[left_out])));
+        assert_eq!(parts.exempt, Some(exempt(&["x.gz"], &[left_out])));
         let without_end = file.replace(END, "");
-        let found = take_apart(without_end.as_bytes());
-        assert_eq!((found.own, found.exempt), (without_end.into_bytes(), None));
+        let parts = take_apart(without_end.as_bytes());
+        assert_eq!((parts.own, parts.exempt), (without_end.into_bytes(), None));
     }
 }

@@ -54,9 +54,9 @@ impl Values {
         self.outcome.reset();
         let (path, outcome) = (BStr::new(file.as_bytes()), &mut self.outcome);
         self.search.pattern_matching_relative_path(path, case, Some(false), outcome);
-        let found: Vec<_> = self.outcome.iter_selected().collect();
+        let selected: Vec<_> = self.outcome.iter_selected().collect();
         let word = |name: &str| {
-            let said = found.iter().find(|one| one.assignment.name.as_str() == name);
+            let said = selected.iter().find(|one| one.assignment.name.as_str() == name);
             match said.map(|one| one.assignment.state) {
                 None | Some(StateRef::Unspecified) => format!("!{name}"),
                 Some(StateRef::Set) => name.to_owned(),

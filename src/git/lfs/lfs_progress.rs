@@ -65,8 +65,8 @@ pub(in crate::git) fn report_transfers<N, T>(
                     end.recv_timeout(POLL_INTERVAL) != Err(mpsc::RecvTimeoutError::Timeout);
                 let mut bytes = Vec::new();
                 // Lines that cannot be read are not reported.
-                let found = file.seek(SeekFrom::Start(at));
-                let read = found.and_then(|_| file.read_to_end(&mut bytes));
+                let position = file.seek(SeekFrom::Start(at));
+                let read = position.and_then(|_| file.read_to_end(&mut bytes));
                 at += read.map_or(0, |count| count as u64);
                 let read = said.take(&bytes);
                 let mut transfers = read.iter().filter_map(|said| transfer(said.text()));

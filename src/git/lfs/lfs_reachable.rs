@@ -22,16 +22,16 @@ impl Repo {
         git.arg(format!("--filter=blob:limit={}", MAX_BYTES + 1));
         git.input(lines.into_bytes());
         let printed = git.run_checked("list the large files to publish")?;
-        let mut found = BTreeMap::new();
+        let mut pointers = BTreeMap::new();
         for (number, line) in printed.split(|&byte| byte == b'\n').enumerate() {
             if number.is_multiple_of(4096) {
                 world.interrupt.check()?;
             }
             let id = std::str::from_utf8(line).ok().and_then(Oid::parse);
             if let Some(pointer) = id.and_then(|id| Pointer::of_blob(self, id)) {
-                found.entry(pointer.oid.clone()).or_insert(pointer);
+                pointers.entry(pointer.oid.clone()).or_insert(pointer);
             }
         }
-        Ok(found.into_values().collect())
+        Ok(pointers.into_values().collect())
     }
 }

@@ -180,11 +180,11 @@ impl Mender<'_> {
         if kind == Kind::Tree && id.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.repo.find_object(id.0).or_code(Code::ObjectMissing, cannot)?;
-        if found.kind != kind {
+        let object = self.repo.find_object(id.0).or_code(Code::ObjectMissing, cannot)?;
+        if object.kind != kind {
             return Err(Error::new(Code::RepositoryBroken, cannot()));
         }
-        Ok(found.detach().data)
+        Ok(object.detach().data)
     }
 
     fn write(&self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
@@ -289,12 +289,15 @@ fn is_in_force(attributes: &[u8], line: &str) -> Result<bool> {
         return Ok(true);
     };
     let said = filter_lines(attributes, "lfs");
-    let last = said.iter().rposition(|found| found.pattern == wanted);
+    let last = said.iter().rposition(|filter_line| filter_line.pattern == wanted);
     let Some((last, after)) = last.and_then(|at| said.get(at..)?.split_first()) else {
         return Ok(false);
     };
-    let given: Vec<String> =
-        after.iter().filter(|found| found.gives).map(|found| found.pattern.clone()).collect();
+    let given: Vec<String> = after
+        .iter()
+        .filter(|filter_line| filter_line.gives)
+        .map(|filter_line| filter_line.pattern.clone())
+        .collect();
     let mut given = AttributePatterns::new(&given, &[])?;
     Ok(!last.gives && !given.give_all_of(&wanted))
 }

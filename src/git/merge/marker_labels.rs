@@ -53,11 +53,11 @@ fn relabel(bytes: &[u8], labels: &[Label]) -> Vec<u8> {
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         let text = line.trim_ascii_end();
         let end = line.get(text.len()..).expect("the line begins with the marker");
-        let found = labels.iter().find_map(|label| {
+        let replacement = labels.iter().find_map(|label| {
             let marker = text.strip_suffix(label.commit.to_string().as_bytes())?;
             is_marker(marker).then_some((marker, label))
         });
-        match found {
+        match replacement {
             Some((marker, label)) => {
                 out.extend_from_slice(marker);
                 out.extend_from_slice(label.name.as_bytes());

@@ -145,7 +145,7 @@ impl Repo {
     pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Result<Preview>>> {
         let mut merges = self.certain_merges(world);
         let mut open = Vec::new();
-        let mut found: Vec<Option<Result<Preview>>> = pairs.iter().map(|_| None).collect();
+        let mut previews: Vec<Option<Result<Preview>>> = pairs.iter().map(|_| None).collect();
         // The changes since one base are enough to keep: with all of them, forks that build on each other would take
         // memory by the square of their number.
         let mut order: Vec<_> = pairs.iter().enumerate().collect();
@@ -164,7 +164,7 @@ impl Repo {
                 }
                 (None, _) => self.require_mergeable(sides.0, sides.1).err().map(Err),
             };
-            match (known, found.get_mut(at)) {
+            match (known, previews.get_mut(at)) {
                 (Some(known), Some(place)) => *place = Some(known),
                 _ => open.push((at, sides)),
             }
@@ -174,7 +174,7 @@ impl Repo {
         let open: Vec<_> = open.into_iter().map(|(_, sides)| sides).collect();
         let mut asked = self.preview_merges(world, &open)?.into_iter();
         let mut all = Vec::new();
-        for known in found {
+        for known in previews {
             all.push(match known {
                 Some(known) => known,
                 None => Ok(asked.next().ok_or_else(unreadable)?.into()),

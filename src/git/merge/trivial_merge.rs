@@ -156,13 +156,13 @@ impl CertainMerges<'_> {
             return;
         };
         // If an object cannot be read the merge is not certain; git then reports the problem.
-        let found = std::thread::scope(|scope| {
+        let changes = std::thread::scope(|scope| {
             let theirs = scope.spawn(move || other.diff_trees(base, theirs));
             self.changed(base, ours);
             theirs.join().ok()?.ok()
         });
-        if let Some(found) = found {
-            self.changes.insert((base, theirs), by_path(found));
+        if let Some(changes) = changes {
+            self.changes.insert((base, theirs), by_path(changes));
         }
     }
 
@@ -214,7 +214,9 @@ impl CertainMerges<'_> {
             return true;
         };
         match attributes.find(path.as_bytes(), gix::index::entry::Mode::FILE) {
-            Ok(found) => found.is_some_and(|found| !found.assignment.state.is_unspecified()),
+            Ok(selection) => {
+                selection.is_some_and(|selection| !selection.assignment.state.is_unspecified())
+            }
             Err(_) => true,
         }
     }
@@ -236,6 +238,6 @@ fn is_in_the_way(one: &Changes, other: &Changes) -> bool {
     let mut new = other.values().filter(|change| change.old.is_none());
     new.any(|change| {
         let mut above = change.path.ancestors();
-        above.any(|path| one.get(&path).is_some_and(|found| found.new.is_some()))
+        above.any(|path| one.get(&path).is_some_and(|change| change.new.is_some()))
     })
 }

@@ -67,5 +67,5 @@ pub fn delete_empty_objects(objects: &Path) -> Result<BTreeSet<Oid>> {
 }
 
 fn is_empty_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
 }

@@ -11,8 +11,9 @@ impl Repo {
     /// Reads the message of a commit, in its encoding; bytes that are not text in it are replaced.
     pub fn message_of(&self, commit: Oid) -> Result<String> {
         let missing = || format!("cannot read commit {commit}");
-        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, missing)?;
-        let commit = found.decode().or_code(Code::RepositoryBroken, missing)?;
+        let commit_object =
+            self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, missing)?;
+        let commit = commit_object.decode().or_code(Code::RepositoryBroken, missing)?;
         Ok(decoded(commit.message, encoding_of(&commit)))
     }
 }

@@ -266,8 +266,8 @@ impl Repo {
         let (folder, file) = hex.split_at(2);
         let mut all = borrowed.into_iter().chain([store.path().to_owned()]);
         all.all(|objects| {
-            let found = objects.join(folder).join(file).symlink_metadata();
-            found.is_err_and(|e| matches!(e.kind(), NotFound | NotADirectory))
+            let metadata = objects.join(folder).join(file).symlink_metadata();
+            metadata.is_err_and(|e| matches!(e.kind(), NotFound | NotADirectory))
         })
     }
 

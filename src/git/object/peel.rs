@@ -66,7 +66,7 @@ impl Repo {
             let name = format!("refs/colony/checkpoints/{rest}");
             match resolve(&self.inner, &name, not_found) {
                 Err(error) if error.code() == Code::RevisionNotFound => {}
-                found => return found,
+                result => return result,
             }
         }
         resolve(&self.inner, revision, not_found)
@@ -118,8 +118,8 @@ pub(in crate::git) fn resolve(
         way = rest;
     }
     let commit = peel(repo, at).map_err(damaged)?;
-    let found = repo.find_commit(commit.0).ok();
-    let is_sound = found.is_some_and(|found| found.decode().is_ok());
+    let commit_object = repo.find_commit(commit.0).ok();
+    let is_sound = commit_object.is_some_and(|commit_object| commit_object.decode().is_ok());
     is_sound.then_some(commit).ok_or_else(|| damaged(NoCommit::Damaged(commit)))
 }
 
@@ -186,8 +186,8 @@ impl Step<'_> {
 
     fn take(&self, repo: &gix::Repository, commit: Oid) -> Option<Oid> {
         let parent = |commit: Oid, nth: usize| {
-            let found = repo.find_commit(commit.0).ok()?;
-            let parent = found.parent_ids().nth(nth)?.detach();
+            let commit_object = repo.find_commit(commit.0).ok()?;
+            let parent = commit_object.parent_ids().nth(nth)?.detach();
             Some(Oid(parent))
         };
         match self {

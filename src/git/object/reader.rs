@@ -46,8 +46,9 @@ impl Objects {
     /// Returns the tree of a commit.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
-        Ok(found.tree_id().or_code(Code::ObjectMissing, cannot)?.detach().into())
+        let commit_object =
+            self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        Ok(commit_object.tree_id().or_code(Code::ObjectMissing, cannot)?.detach().into())
     }
 
     /// Lists the entries of a tree, in git's order.
@@ -56,8 +57,8 @@ impl Objects {
         if tree.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
-        found
+        let tree_object = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
+        tree_object
             .iter()
             .map(|entry| {
                 let entry = entry.or_code(Code::ObjectMissing, cannot)?;

@@ -56,9 +56,9 @@ impl Repo {
         message: impl Fn(&[u8]) -> Vec<u8>,
     ) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", again.original);
-        let found =
+        let original =
             self.inner.find_commit(again.original.0).or_code(Code::ObjectMissing, missing)?;
-        let decoded = found.decode().or_code(Code::RepositoryBroken, missing)?;
+        let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
         self.write_commit_like(
             &decoded,
             &Rewritten {

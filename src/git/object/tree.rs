@@ -73,8 +73,8 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
-        let entries = found.iter().map(|entry| {
+        let tree_object = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
+        let entries = tree_object.iter().map(|entry| {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
             let name = RepoPath::new(entry.filename().to_vec());
             let id = entry.object_id().into();
@@ -121,10 +121,10 @@ pub(super) fn entry_at(
     if tree.0.is_empty_tree() {
         return Ok(None);
     }
-    let found = repo.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
-    let entry = match found.lookup_entry_by_path(path) {
+    let tree_object = repo.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
+    let entry = match tree_object.lookup_entry_by_path(path) {
         // The commit of a submodule is in another repository.
-        Err(_) if is_inside_submodule(&found, path) => return Ok(None),
+        Err(_) if is_inside_submodule(&tree_object, path) => return Ok(None),
         looked => looked.or_code(Code::ObjectMissing, cannot)?,
     };
     Ok(entry.map(|entry| TreeEntry { kind: entry.mode().kind(), id: entry.object_id().into() }))
@@ -162,30 +162,30 @@ pub(in crate::git) fn first_commit(
     }
     let repo = unreplaced.as_ref().unwrap_or(repo);
     let cannot = || "cannot walk the history";
-    let mut found = FirstCommit { id: tip, passed: 0 };
+    let mut reached = FirstCommit { id: tip, passed: 0 };
     // A few commits are read sooner than a commit graph is opened.
     if !repo.is_shallow().or_code(Code::RepositoryBroken, cannot)? {
-        while found.passed < FEW {
-            let commit = repo.find_commit(found.id.0).map_err(|_| lost_commit(found.id))?;
-            found.passed += 1;
+        while reached.passed < FEW {
+            let commit = repo.find_commit(reached.id.0).map_err(|_| lost_commit(reached.id))?;
+            reached.passed += 1;
             let Some(parent) = commit.parent_ids().next() else {
-                return Ok(found);
+                return Ok(reached);
             };
-            found.id = parent.detach().into();
-            if let Some(id) = first(found.id) {
-                return Ok(FirstCommit { id, ..found });
+            reached.id = parent.detach().into();
+            if let Some(id) = first(reached.id) {
+                return Ok(FirstCommit { id, ..reached });
             }
         }
     }
-    let walk = repo.rev_walk([found.id.0]).first_parent_only().all();
+    let walk = repo.rev_walk([reached.id.0]).first_parent_only().all();
     for info in walk.or_code(Code::ObjectMissing, cannot)? {
-        found.id = Oid(info.map_err(|_| lost_commit(found.id))?.id);
-        found.passed += 1;
-        if let Some(id) = first(found.id) {
-            return Ok(FirstCommit { id, ..found });
+        reached.id = Oid(info.map_err(|_| lost_commit(reached.id))?.id);
+        reached.passed += 1;
+        if let Some(id) = first(reached.id) {
+            return Ok(FirstCommit { id, ..reached });
         }
     }
-    Ok(found)
+    Ok(reached)
 }
 
 fn is_inside_submodule(tree: &gix::Tree<'_>, path: &Path) -> bool {

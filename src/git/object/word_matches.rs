@@ -49,7 +49,7 @@ impl Repo {
 
 fn parse(output: &[u8], commit: Oid, words: &[&str]) -> BTreeMap<RepoPath, BTreeSet<usize>> {
     let prefix = format!("{commit}:");
-    let mut found: BTreeMap<RepoPath, BTreeSet<usize>> = BTreeMap::new();
+    let mut matches: BTreeMap<RepoPath, BTreeSet<usize>> = BTreeMap::new();
     let mut rest = output;
     while let Some(end) = rest.iter().position(|&byte| byte == 0) {
         let (path, after) = rest.split_at(end);
@@ -65,9 +65,9 @@ fn parse(output: &[u8], commit: Oid, words: &[&str]) -> BTreeMap<RepoPath, BTree
         };
         let text = String::from_utf8_lossy(text).to_lowercase();
         let had = words.iter().enumerate().filter(|(_, word)| text.contains(**word));
-        found.entry(RepoPath::new(path)).or_default().extend(had.map(|(number, _)| number));
+        matches.entry(RepoPath::new(path)).or_default().extend(had.map(|(number, _)| number));
     }
-    found
+    matches
 }
 
 #[cfg(test)]
@@ -79,10 +79,10 @@ mod tests {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let commit = Oid::parse(hex).unwrap();
         let output = format!("{hex}:a\nb\0Undo\n{hex}:c\0undone\n{hex}:c\0redo\n{hex}:d\0un");
-        let found = parse(output.as_bytes(), commit, &["undo", "redo"]);
-        let words_of = |path: &str| found.get(&RepoPath::from(path)).cloned();
+        let matches = parse(output.as_bytes(), commit, &["undo", "redo"]);
+        let words_of = |path: &str| matches.get(&RepoPath::from(path)).cloned();
         assert_eq!(words_of("a\nb"), Some(BTreeSet::from([0])));
         assert_eq!(words_of("c"), Some(BTreeSet::from([0, 1])));
-        assert_eq!(found.len(), 2);
+        assert_eq!(matches.len(), 2);
     }
 }

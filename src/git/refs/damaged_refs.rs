@@ -118,7 +118,7 @@ impl Repo {
     pub fn find_listed_ref(&self, name: &RefName) -> Result<Option<Oid>> {
         match self.find_ref(name) {
             Err(_) if find(&self.inner, name.clone()).is_some() => Ok(None),
-            found => found,
+            result => result,
         }
     }
 
@@ -198,8 +198,8 @@ fn take_aside(path: &Path, aside: &Path) -> std::io::Result<()> {
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let found = plain_file::find_beginning(path, Symlinks::Refused, MAX_READ_BYTES)?;
-    found.ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    let beginning = plain_file::find_beginning(path, Symlinks::Refused, MAX_READ_BYTES)?;
+    beginning.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }
 
 fn shown_content(bytes: &[u8]) -> String {

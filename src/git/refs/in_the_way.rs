@@ -56,24 +56,24 @@ pub fn folders_of(name: &RefName) -> impl Iterator<Item = RefName> {
 
 fn in_the_way(repo: &gix::Repository, new: &RefName) -> Result<Option<InTheWay>> {
     for name in folders_of(new) {
-        if let Some(found) = find(repo, name)? {
-            return Ok(Some(found));
+        if let Some(obstacle) = find(repo, name)? {
+            return Ok(Some(obstacle));
         }
     }
-    if let Some(found) = unlisted(repo, new) {
-        return Ok(Some(found));
+    if let Some(obstacle) = unlisted(repo, new) {
+        return Ok(Some(obstacle));
     }
     for name in ref_listing::names_below(repo, &format!("{new}/")) {
-        if let Some(found) = find(repo, name)? {
-            return Ok(Some(found));
+        if let Some(obstacle) = find(repo, name)? {
+            return Ok(Some(obstacle));
         }
     }
     Ok(None)
 }
 
 fn find(repo: &gix::Repository, name: RefName) -> Result<Option<InTheWay>> {
-    if let Some(found) = unlisted(repo, &name) {
-        return Ok(Some(found));
+    if let Some(obstacle) = unlisted(repo, &name) {
+        return Ok(Some(obstacle));
     }
     let is_there = find_ref(repo, &name)?.is_some();
     Ok(is_there.then_some(InTheWay { name, content: RefContent::Object }))

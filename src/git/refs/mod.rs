@@ -260,10 +260,10 @@ pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<
     name.refuse_long()?;
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
-    let found = find(repo, &full)
+    let reference = find(repo, &full)
         .or_code(Code::RepositoryBroken, cannot)
         .map_err(|error| damaged_refs::explain(repo, name, error))?;
-    Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+    Ok(reference.and_then(|r| r.try_id().map(|id| id.detach().into())))
 }
 
 /// Finds a ref by its full name.
@@ -287,8 +287,8 @@ fn find<'r>(
         let Some(packed) = repo.refs.cached_packed_buffer()? else {
             return Ok(None);
         };
-        let found = packed.try_find(name.as_ref().as_partial_name())?;
-        return Ok(found.map(|found| gix::refs::Reference::from(found).attach(repo)));
+        let packed_ref = packed.try_find(name.as_ref().as_partial_name())?;
+        return Ok(packed_ref.map(|packed_ref| gix::refs::Reference::from(packed_ref).attach(repo)));
     }
     repo.try_find_reference(name.as_ref())
 }
@@ -296,8 +296,8 @@ fn find<'r>(
 pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<RefName> {
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().ok()?;
-    let found = find(repo, &full).ok()??;
-    let target = found.target().try_name()?.as_bstr().to_vec();
+    let reference = find(repo, &full).ok()??;
+    let target = reference.target().try_name()?.as_bstr().to_vec();
     Some(RefName::new(target))
 }
 
@@ -309,7 +309,7 @@ pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<Fou
         .prefixed(prefix)
         .or_else(|_| platform.all())
         .or_code(Code::RepositoryBroken, cannot)?;
-    let mut found = Vec::new();
+    let mut refs = Vec::new();
     for reference in iter {
         // A broken ref (an empty file after a power cut) must not hide the others.
         let Ok(reference) = reference else { continue };
@@ -318,10 +318,10 @@ pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<Fou
             continue;
         }
         if let Some(id) = reference.try_id() {
-            found.push(FoundRef { name, id: id.detach().into() });
+            refs.push(FoundRef { name, id: id.detach().into() });
         }
     }
-    Ok(found)
+    Ok(refs)
 }
 
 /// Returns the input of `git update-ref --stdin -z`, up to `prepare`.

@@ -25,9 +25,9 @@ impl Repo {
 pub(super) fn names_below(repo: &gix::Repository, prefix: &str) -> Vec<RefName> {
     let mut names = loose(repo, prefix);
     if let Ok(Some(packed)) = repo.refs.cached_packed_buffer()
-        && let Ok(found) = packed.iter_prefixed(prefix.into())
+        && let Ok(packed_refs) = packed.iter_prefixed(prefix.into())
     {
-        names.extend(found.flatten().map(|found| found.name.as_bstr().to_vec()));
+        names.extend(packed_refs.flatten().map(|reference| reference.name.as_bstr().to_vec()));
     }
     names.into_iter().map(RefName::new).collect()
 }

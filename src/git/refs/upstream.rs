@@ -17,9 +17,9 @@ impl Repo {
         let Some(name) = follows.transpose().or_code(Code::RepositoryBroken, cannot)? else {
             return Ok(None);
         };
-        let found =
+        let reference =
             self.inner.try_find_reference(name.as_ref()).or_code(Code::RepositoryBroken, cannot)?;
-        let commit = found.and_then(|mut found| found.peel_to_commit().ok());
+        let commit = reference.and_then(|mut reference| reference.peel_to_commit().ok());
         Ok(commit.map(|commit| (name.as_ref().shorten().to_string(), commit.id.into())))
     }
 }

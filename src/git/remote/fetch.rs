@@ -89,7 +89,9 @@ impl Remote<'_> {
         let is_left_out = |name: &RefName| {
             self.placement.left_out().is_some() && name.as_bytes().starts_with(pushed.as_bytes())
         };
-        Ok(known.iter().any(|found| !wanted.contains(&found.name) && !is_left_out(&found.name)))
+        Ok(known
+            .iter()
+            .any(|known_ref| !wanted.contains(&known_ref.name) && !is_left_out(&known_ref.name)))
     }
 
     fn refspecs(&self) -> Vec<String> {
@@ -99,13 +101,14 @@ impl Remote<'_> {
     /// Returns the error for a failed fetch. Of a broken ref of this repository, which stops git, it names the file.
     fn cannot_fetch(&self, network: &Network, wanted: &str, output: &Output) -> Error {
         let damaged = self.repo.damaged_refs_below("refs/").into_iter();
-        let mut named = damaged.filter(|found| output.stderr.contains(&found.name.to_string()));
-        let Some(found) = named.next() else {
+        let mut named =
+            damaged.filter(|damaged_ref| output.stderr.contains(&damaged_ref.name.to_string()));
+        let Some(damaged_ref) = named.next() else {
             return network.failed(wanted, output);
         };
-        let (name, problem) = (&found.name, found.problem());
+        let (name, problem) = (&damaged_ref.name, damaged_ref.problem());
         let message = format!("cannot {wanted}: the ref '{name}' here is broken: {problem}");
-        Error::new(Code::RepositoryBroken, message).hint(found.removal())
+        Error::new(Code::RepositoryBroken, message).hint(damaged_ref.removal())
     }
 
     /// Fetches refs by name; returns their targets.
@@ -187,8 +190,8 @@ impl Remote<'_> {
         }
         if let Some(prefix) = below {
             let folder = format!("{into}{BELOW}");
-            let found = self.repo.refs_below(&folder)?.into_iter();
-            fetched.extend(found.filter_map(|FoundRef { name, id }| {
+            let refs = self.repo.refs_below(&folder)?.into_iter();
+            fetched.extend(refs.filter_map(|FoundRef { name, id }| {
                 let rest = name.as_bytes().strip_prefix(folder.as_bytes())?;
                 Some(FoundRef { name: RefName::new([prefix.as_bytes(), rest].concat()), id })
             }));

@@ -214,8 +214,8 @@ impl Repo {
     /// Returns the remote-tracking branches but those of the hub.
     pub fn remote_branches(&self) -> Result<Vec<FoundRef>> {
         let of_hub = format!("refs/remotes/{HUB_REMOTE}/");
-        let mut found = self.refs_below("refs/remotes/")?;
-        found.retain(|found| !found.name.as_bytes().starts_with(of_hub.as_bytes()));
-        Ok(found)
+        let mut branches = self.refs_below("refs/remotes/")?;
+        branches.retain(|branch| !branch.name.as_bytes().starts_with(of_hub.as_bytes()));
+        Ok(branches)
     }
 }

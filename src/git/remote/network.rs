@@ -173,14 +173,14 @@ impl Network {
             ));
         };
         let variable = &source.variable;
-        let found = if url.has_credentials() {
+        let reason = if url.has_credentials() {
             "the URL has credentials of its own, which win over the variable"
         } else if source.is_set(&self.world) {
             "the token in it was not accepted: it may have expired or lack the right for this repository"
         } else {
             "set it to a token for this host, with the right to read and write the repository"
         };
-        let hint = format!("{}   # {found}", credentials::ask_for(variable));
+        let hint = format!("{}   # {reason}", credentials::ask_for(variable));
         error.hint(hint).detail("variable", variable)
     }
 

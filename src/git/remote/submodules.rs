@@ -30,7 +30,7 @@ pub struct Submodules {
     /// Whether the tree has a `.gitmodules`.
     pub has_file: bool,
     /// The valid ones, by path.
-    pub found: Vec<Submodule>,
+    pub list: Vec<Submodule>,
     /// The refused ones, by line.
     pub refused: Vec<RefusedSubmodule>,
 }
@@ -101,7 +101,7 @@ impl Repo {
         tree: Oid,
         base: Option<&RemoteUrl>,
     ) -> Result<Submodules> {
-        let mut submodules = Submodules { has_file: false, found: Vec::new(), refused: Vec::new() };
+        let mut submodules = Submodules { has_file: false, list: Vec::new(), refused: Vec::new() };
         let Some(file) = self.leaf_in(tree, &FILE.into())? else {
             return Ok(submodules);
         };
@@ -119,7 +119,7 @@ impl Repo {
         for (name, values) in &all {
             let section = Listed { name, values, has_twin: twins.contains(name) };
             match self.submodule(tree, &section, base)? {
-                Ok(submodule) => submodules.found.push(submodule),
+                Ok(submodule) => submodules.list.push(submodule),
                 Err(Refusal { reason, pinned }) => submodules.refused.push(RefusedSubmodule {
                     name: String::from_utf8_lossy(name).into_owned(),
                     line: lines.get(name).copied(),
@@ -131,7 +131,7 @@ impl Repo {
                 }),
             }
         }
-        submodules.found.sort_by(|a, b| a.path.cmp(&b.path));
+        submodules.list.sort_by(|a, b| a.path.cmp(&b.path));
         submodules.refused.sort_by_key(|refused| refused.line);
         Ok(submodules)
     }
@@ -214,8 +214,8 @@ impl Repo {
     /// Returns `true` if a tree holds a symlink that some file system treats as `name`.
     fn has_link(&self, tree: Oid, name: &[u8]) -> Result<bool> {
         let cannot = || format!("cannot read tree {tree}");
-        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
-        for entry in found.iter() {
+        let tree_object = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
+        for entry in tree_object.iter() {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
             if entry.mode().is_link() && fold(entry.filename()) == fold(name) {
                 return Ok(true);

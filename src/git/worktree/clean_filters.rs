@@ -95,8 +95,8 @@ impl CleanFilters {
         let cleaned = self.pipeline.convert_to_git(
             source,
             path,
-            &mut |_, found| {
-                entry.matching_attributes(found);
+            &mut |_, outcome| {
+                entry.matching_attributes(outcome);
             },
             // Only files whose indexed version has carriage returns keep them.
             &mut |buffer| {

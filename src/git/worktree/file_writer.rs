@@ -171,10 +171,10 @@ impl<'a> FileWriter<'a> {
             .detach();
         let mut pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes)
             .or_code(Code::RepositoryBroken, cannot)?;
-        let found =
+        let object =
             pipeline.worktree_file_to_object(name, &self.scan.index).or_code(Code::Io, cannot)?;
         // A plain folder is not a submodule.
-        let submodule = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
+        let submodule = object.filter(|(_, kind, _)| *kind == EntryKind::Commit);
         Ok(submodule.map(|(id, kind, metadata)| WorktreeFile {
             entry: TreeEntry { kind, id: id.into() },
             metadata,
@@ -351,15 +351,15 @@ pub(in crate::git) fn left_to_git(
     path: &RepoPath,
 ) -> Result<Option<LeftToGit>> {
     use gix::attrs::StateRef;
-    let mut found = attributes.selected_attribute_matches(LeftToGit::ATTRIBUTES);
+    let mut outcome = attributes.selected_attribute_matches(LeftToGit::ATTRIBUTES);
     let name = BStr::new(path.as_bytes());
     let platform = attributes
         .at_entry(name, Some(gix::index::entry::Mode::FILE))
         .or_code(Code::Io, || format!("cannot read the attributes of '{path}'"))?;
-    platform.matching_attributes(&mut found);
+    platform.matching_attributes(&mut outcome);
     let [encoding, ident] = LeftToGit::ATTRIBUTES;
     let has = |attribute: &str, counts: fn(StateRef<'_>) -> bool| {
-        let mut matches = found.iter_selected().map(|found| found.assignment);
+        let mut matches = outcome.iter_selected().map(|outcome| outcome.assignment);
         matches.any(|one| one.name.as_str() == attribute && counts(one.state))
     };
     Ok(if has(encoding, |state| matches!(state, StateRef::Value(_))) {

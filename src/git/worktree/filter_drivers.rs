@@ -101,8 +101,8 @@ impl Repo {
         path: &RepoPath,
         conversion: Conversion,
     ) -> Option<Error> {
-        let found = lookup.find(path.as_bytes(), Mode::FILE).ok()??;
-        let filter = found.assignment.state.as_bstr()?.to_str().ok()?.to_owned();
+        let selection = lookup.find(path.as_bytes(), Mode::FILE).ok()??;
+        let filter = selection.assignment.state.as_bstr()?.to_str().ok()?.to_owned();
         if self.config_bool(&format!("filter.{filter}.required")) != Some(true) {
             return None;
         }

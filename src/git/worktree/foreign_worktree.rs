@@ -115,11 +115,11 @@ impl Repo {
         let object = stored
             .try_find_object(id.0)
             .or_code(Code::ObjectMissing, missing)
-            .and_then(|found| found.ok_or_else(|| Error::new(Code::ObjectMissing, missing())))
+            .and_then(|loaded| loaded.ok_or_else(|| Error::new(Code::ObjectMissing, missing())))
             .map_err(Error::unchanged)?
             .detach();
-        let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
-        if found.is_ok_and(|found| found == id.0) {
+        let computed = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
+        if computed.is_ok_and(|computed| computed == id.0) {
             return Ok(object);
         }
         let message = format!("the content of object {id} does not match its id");
@@ -230,14 +230,14 @@ fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
     let Some(mut index) = safe_open::open_file(other.git_dir(), &name).map_err(cannot)? else {
         return Ok(());
     };
-    let found = index.metadata().map_err(cannot)?;
-    if found.len() > MAX_INDEX_BYTES {
+    let metadata = index.metadata().map_err(cannot)?;
+    if metadata.len() > MAX_INDEX_BYTES {
         return Err(Error::new(Code::RepositoryBroken, "the index is larger than 4 GiB"));
     }
     let mut copy = File::create(folder.join("index")).map_err(cannot_make)?;
     std::io::copy(&mut index, &mut copy).map_err(cannot_make)?;
     copy_shared_index(other, folder)?;
-    let written = found.modified().map_err(cannot)?;
+    let written = metadata.modified().map_err(cannot)?;
     copy.set_times(FileTimes::new().set_modified(written)).map_err(cannot_make)
 }
 

@@ -28,8 +28,8 @@ impl Repo {
         let tracked = index.entries().iter().filter(is_file);
         let mut files: Vec<RepoPath> =
             tracked.map(|entry| RepoPath::new(entry.path_in(backing).to_vec())).collect();
-        let found = untracked::find(world, self, &index)?;
-        let new = found.into_iter().filter(|one| one.kind == UntrackedKind::File);
+        let untracked = untracked::find(world, self, &index)?;
+        let new = untracked.into_iter().filter(|one| one.kind == UntrackedKind::File);
         files.extend(new.map(|one| one.path));
         files.sort();
         // A path in conflict has several entries.

@@ -33,16 +33,16 @@ impl Repo {
     /// whose files are gone, its git directory.
     pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
         let mut others = self.other_git_dirs();
-        let found = others.find(|git_dir| self.is_worked_on_in(git_dir, branch))?;
-        Some(self.root_of(&found).unwrap_or(found))
+        let git_dir = others.find(|git_dir| self.is_worked_on_in(git_dir, branch))?;
+        Some(self.root_of(&git_dir).unwrap_or(git_dir))
     }
 
     /// Lists the other worktrees, by their roots.
     pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
         let others = self.other_git_dirs();
-        let mut found: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
-        found.sort_by(|one, other| one.root.cmp(&other.root));
-        found
+        let mut worktrees: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
+        worktrees.sort_by(|one, other| one.root.cmp(&other.root));
+        worktrees
     }
 
     /// Returns the commits of the other worktrees whose HEAD is detached.

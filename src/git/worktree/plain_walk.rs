@@ -87,7 +87,7 @@ impl Walk<'_> {
     fn directory(&mut self, here: &OwnedFd, path: &RepoPath, depth: usize) -> Result<()> {
         self.interrupt.check()?;
         let entries = Entries::of(here, &mut self.buffer);
-        for entry in &entries.found {
+        for entry in &entries.list {
             if self.is_cut {
                 return Ok(());
             }
@@ -118,7 +118,7 @@ impl Walk<'_> {
 struct Entries {
     /// The names, one after the other.
     names: Vec<u8>,
-    found: Vec<Entry>,
+    list: Vec<Entry>,
 }
 
 /// A name among all, by its place.
@@ -136,7 +136,7 @@ impl Entries {
             let name = entry.file_name().to_bytes();
             let kind = match entry.file_type() {
                 FileType::Unknown => rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 known => known,
             };
             let is_dots = name == b"." || name == b"..";
@@ -145,15 +145,15 @@ impl Entries {
             }
             let start = entries.names.len();
             entries.names.extend_from_slice(name);
-            entries.found.push(Entry {
+            entries.list.push(Entry {
                 start,
                 end: entries.names.len(),
                 is_directory: kind == FileType::Directory,
             });
         }
-        let Entries { names, mut found } = entries;
-        found.sort_unstable_by(|a, b| a.in_order(b, &names));
-        Entries { names, found }
+        let Entries { names, mut list } = entries;
+        list.sort_unstable_by(|a, b| a.in_order(b, &names));
+        Entries { names, list }
     }
 
     fn name(&self, entry: &Entry) -> &[u8] {

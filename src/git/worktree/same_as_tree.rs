@@ -19,22 +19,22 @@ impl Repo {
     /// Returns `true` if the file at `path` certainly has the content of `entry`, or if both are
     /// absent.
     pub fn is_surely_as(&self, path: &RepoPath, entry: Option<TreeEntry>) -> bool {
-        let Ok(found) = file_writer::metadata_without_links(self, path) else {
+        let Ok(metadata) = file_writer::metadata_without_links(self, path) else {
             return false;
         };
-        let (found, entry) = match (found, entry) {
-            (Some(found), Some(entry)) => (found, entry),
-            (found, entry) => return found.is_none() && entry.is_none(),
+        let (metadata, entry) = match (metadata, entry) {
+            (Some(metadata), Some(entry)) => (metadata, entry),
+            (metadata, entry) => return metadata.is_none() && entry.is_none(),
         };
-        if found.is_symlink() && entry.is_link() {
+        if metadata.is_symlink() && entry.is_link() {
             let target = safe_open::read_link(self.workdir(), path).ok().flatten();
             let id = target.and_then(|target| self.hash_blob(&target).ok());
             return id == Some(entry.id);
         }
         let keeps_mode = self.config_bool("core.fileMode").unwrap_or(true);
-        let is_executable = found.permissions().mode() & 0o100 != 0;
+        let is_executable = metadata.permissions().mode() & 0o100 != 0;
         let has_mode = !keeps_mode || entry.is_plain_file() != is_executable;
-        found.is_file() && entry.is_file() && has_mode && self.has_bytes_of(path, &entry)
+        metadata.is_file() && entry.is_file() && has_mode && self.has_bytes_of(path, &entry)
     }
 
     /// Compares a file with a blob, or with the large file of the pointer in it.

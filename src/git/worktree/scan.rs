@@ -92,7 +92,7 @@ impl Scan {
     /// Lists the paths with uncommitted work, without submodules with edits inside; some of them twice.
     pub fn uncommitted_paths(&self) -> impl Iterator<Item = RepoPath> {
         let staged = self.staged.iter().map(|change| &change.path);
-        let untracked = self.untracked.iter().map(|found| &found.path);
+        let untracked = self.untracked.iter().map(|file| &file.path);
         let tracked = staged.chain(&self.unstaged).chain(&self.conflicts);
         tracked.chain(untracked).cloned()
     }
@@ -119,7 +119,7 @@ impl Scan {
     pub fn limited_to(&self, paths: &BTreeSet<RepoPath>) -> Scan {
         let among =
             |list: &[RepoPath]| list.iter().filter(|it| paths.contains(it)).cloned().collect();
-        let untracked = self.untracked.iter().filter(|found| paths.contains(&found.path));
+        let untracked = self.untracked.iter().filter(|file| paths.contains(&file.path));
         Scan {
             head: self.head.clone(),
             head_tree: self.head_tree,

@@ -78,7 +78,7 @@ impl Repo {
             Unstorable::NameUnreadable | Unstorable::Refuse => Unstorable::Refuse,
         };
         let tracked = tracked.map(|path| (path, of_tracked));
-        let untracked = untracked.iter().map(|found| (&found.path, unstorable));
+        let untracked = untracked.iter().map(|file| (&file.path, unstorable));
         for (path, unstorable) in tracked.chain(untracked) {
             world.interrupt.check()?;
             meter.count();

@@ -34,8 +34,8 @@ pub(in crate::git) fn find(
 ) -> Result<Vec<Untracked>> {
     let mut walk = Walk::of(world, repo, index)?;
     walk.directory(0..index.entries().len())?;
-    walk.found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(walk.found)
+    walk.untracked.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.untracked)
 }
 
 /// Lists the ignored paths, sorted; does not enter ignored directories.
@@ -56,7 +56,7 @@ pub(in crate::git) fn ignored(
 /// without its contents.
 pub(in crate::git) fn add_unsearchable(
     world: &World,
-    found: &mut Vec<Untracked>,
+    untracked: &mut Vec<Untracked>,
     directories: &BTreeMap<RepoPath, Errno>,
 ) {
     if directories.is_empty() {
@@ -66,13 +66,13 @@ pub(in crate::git) fn add_unsearchable(
         let is_known = |one: &Untracked| {
             one.kind == UntrackedKind::Unreadable && path.is_at_or_below(&one.path)
         };
-        if found.iter().any(is_known) {
+        if untracked.iter().any(is_known) {
             continue;
         }
-        found.retain(|one| !one.path.is_at_or_below(path));
-        found.push(Untracked::unreadable(world, path.clone(), error));
+        untracked.retain(|one| !one.path.is_at_or_below(path));
+        untracked.push(Untracked::unreadable(world, path.clone(), error));
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
+    untracked.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
 struct Walk<'a> {
@@ -82,7 +82,7 @@ struct Walk<'a> {
     refused: RefusedNames,
     index: &'a gix::index::File,
     ignores: IgnoreStack<'a>,
-    found: Vec<Untracked>,
+    untracked: Vec<Untracked>,
     /// The ignored paths, if they were asked for.
     ignored: Option<Vec<RepoPath>>,
     /// The current directory of the walk, with a trailing slash; empty at the root.
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
             refused: RefusedNames::of(repo),
             index,
             ignores: repo.ignore_stack(index, IgnoreFilesOf::Worktree)?,
-            found: Vec::new(),
+            untracked: Vec::new(),
             ignored: None,
             path: Vec::new(),
         })
@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
     /// Records an unreadable path with a warning and continues, as git does.
     fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
         if self.ignored.is_none() {
-            self.found.push(Untracked::unreadable(self.world, path, error));
+            self.untracked.push(Untracked::unreadable(self.world, path, error));
         }
     }
 
@@ -260,19 +260,23 @@ impl<'a> Walk<'a> {
         let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
         let mode = if is_link { Mode::SYMLINK } else { mode };
         if self.refused.has(path.name(), mode) {
-            self.found.push(Untracked { path, kind: UntrackedKind::Refused, size_bytes: 0 });
+            self.untracked.push(Untracked { path, kind: UntrackedKind::Refused, size_bytes: 0 });
             return Ok(());
         }
         if kind == OnDisk::Directory {
             if is_repository(&path.under(self.workdir)) {
-                self.found.push(Untracked { path, kind: UntrackedKind::Repository, size_bytes: 0 });
+                self.untracked.push(Untracked {
+                    path,
+                    kind: UntrackedKind::Repository,
+                    size_bytes: 0,
+                });
                 return Ok(());
             }
             self.path.push(b'/');
             return self.directory(0..0);
         }
         let size_bytes = metadata.map_or(0, |metadata| metadata.len());
-        self.found.push(Untracked { path, kind: UntrackedKind::File, size_bytes });
+        self.untracked.push(Untracked { path, kind: UntrackedKind::File, size_bytes });
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ impl Trees {
     /// Reads a file of which everything is refused: line and reason of each.
     fn refused(&self, content: &str) -> Vec<(Option<usize>, String)> {
         let read = self.read(&self.with(content.as_bytes()), None).unwrap();
-        assert_eq!(read.found, [], "{content}");
+        assert_eq!(read.list, [], "{content}");
         read.refused.into_iter().map(|refused| (refused.line, refused.reason)).collect()
     }
 }
@@ -80,7 +80,7 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
     );
     let read = trees.read(&tree, Some("git@host:team/super.git")).unwrap();
     assert_eq!(read.refused, []);
-    let [nested, top] = &read.found[..] else { panic!("{read:?}") };
+    let [nested, top] = &read.list[..] else { panic!("{read:?}") };
     assert_eq!((top.name.as_str(), &*top.path.to_string()), ("one", "sub"));
     assert_eq!(top.url.for_git(), "https://u:tok@host/a.git");
     assert_eq!(top.branch.as_deref(), Some("."));
@@ -88,10 +88,10 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
     assert_eq!(nested.path.to_string(), "dir/sub");
     assert_eq!(nested.url.for_git(), "git@host:team/b.git");
     assert_eq!(nested.branch, None);
-    assert!(read.found.iter().all(|found| found.commit.to_string() == trees.commit));
+    assert!(read.list.iter().all(|found| found.commit.to_string() == trees.commit));
     assert!(!format!("{read:?}").contains("tok"));
     let without = trees.tree(&[trees.pin("sub")]);
-    assert_eq!(trees.read(&without, None).unwrap().found, []);
+    assert_eq!(trees.read(&without, None).unwrap().list, []);
 }
 
 /// Name and values of a submodule, and why it is refused.
@@ -182,7 +182,7 @@ fn a_file_that_is_none_is_refused_as_a_whole() {
     std::fs::write(&secret, "[submodule \"x\"]\npath = sub\nurl = https://h/a\n").unwrap();
     let link = trees.blob(secret.to_str().unwrap().as_bytes());
     let include = format!("[include]\npath = {}\n", secret.display());
-    assert_eq!(trees.read(&trees.with(include.as_bytes()), None).unwrap().found, []);
+    assert_eq!(trees.read(&trees.with(include.as_bytes()), None).unwrap().list, []);
     for tree in [
         trees.tree(&[format!("120000 blob {link}\t.gitmodules"), trees.pin("sub")]),
         trees.with(b"[submodule \"x\"]\n]\n"),

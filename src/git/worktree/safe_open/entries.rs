@@ -23,8 +23,8 @@ pub enum EntryKind {
 }
 
 impl From<FileType> for EntryKind {
-    fn from(found: FileType) -> EntryKind {
-        match found {
+    fn from(file_type: FileType) -> EntryKind {
+        match file_type {
             FileType::RegularFile => EntryKind::File,
             FileType::Directory => EntryKind::Directory,
             FileType::Symlink => EntryKind::Symlink,
@@ -62,12 +62,12 @@ pub(super) fn stat_in(parent: &Parent) -> Result<Option<FileStat>, Fault> {
         seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
     };
     match rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(FileStat {
-            kind: FileType::from_raw_mode(found.st_mode).into(),
-            size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
-            modified: time(found.st_mtime, found.st_mtime_nsec),
-            changed: time(found.st_ctime, found.st_ctime_nsec),
-            inode: found.st_ino,
+        Ok(stat) => Ok(Some(FileStat {
+            kind: FileType::from_raw_mode(stat.st_mode).into(),
+            size_bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+            modified: time(stat.st_mtime, stat.st_mtime_nsec),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec),
+            inode: stat.st_ino,
         })),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(Fault::Unreadable(error.into())),
@@ -86,9 +86,8 @@ pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
 
 fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
     let parent = Parent::of(folder, path).ok()??;
-    let found =
-        rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileType::from_raw_mode(found.st_mode))
+    let stat = rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(stat.st_mode))
 }
 
 /// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
@@ -124,7 +123,7 @@ pub fn entries_below(
     let Some(here) = here else {
         return Ok(Vec::new());
     };
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in rustix::fs::Dir::read_from(&here)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
@@ -133,13 +132,13 @@ pub fn entries_below(
         }
         let kind = match entry.file_type() {
             FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+                .map_or(FileType::Unknown, |file_type| FileType::from_raw_mode(file_type.st_mode)),
             known => known,
         };
-        found.push((path.join(&RepoPath::new(name)), kind.into()));
+        entries.push((path.join(&RepoPath::new(name)), kind.into()));
     }
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(found)
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(entries)
 }
 
 /// How a directory is opened that will be listed.

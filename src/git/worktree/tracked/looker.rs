@@ -51,14 +51,14 @@ impl Looker {
     pub(super) fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
             match self.look(BStr::new(above.as_bytes()))? {
-                PathStat::Found(Some(found))
-                    if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {}
+                PathStat::Found(Some(stat))
+                    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
                 PathStat::Found(None) => return Ok(true),
                 PathStat::Found(Some(_)) | PathStat::Unsearchable(..) => return Ok(false),
             }
         }
-        let found = self.look(BStr::new(path.as_bytes()))?;
-        Ok(matches!(found, PathStat::Found(None)))
+        let path_stat = self.look(BStr::new(path.as_bytes()))?;
+        Ok(matches!(path_stat, PathStat::Found(None)))
     }
 
     /// Reads the stat data of a path without following symlinks.

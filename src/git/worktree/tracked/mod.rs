@@ -79,14 +79,14 @@ pub(in crate::git) fn look(
         if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID) {
             continue;
         }
-        let found = match looker.look(path)? {
-            PathStat::Found(found) => found,
+        let stat = match looker.look(path)? {
+            PathStat::Found(stat) => stat,
             PathStat::Unsearchable(directory, error) => {
                 suspects.unsearchable.entry(directory).or_insert(error);
                 continue;
             }
         };
-        match judge(entry, found, index.timestamp(), rules) {
+        match judge(entry, stat, index.timestamp(), rules) {
             Verdict::Same => {}
             Verdict::Changed => suspects.changed.push(path.as_bytes().into()),
             Verdict::Unclear => suspects.unclear.push(path.as_bytes().into()),
@@ -127,8 +127,8 @@ impl Repo {
                     return Ok(false);
                 };
                 match looker.look(path)? {
-                    PathStat::Found(found) => {
-                        let verdict = judge(entry, found, index.timestamp(), rules);
+                    PathStat::Found(stat) => {
+                        let verdict = judge(entry, stat, index.timestamp(), rules);
                         matches!(verdict, Verdict::Same)
                     }
                     PathStat::Unsearchable(..) => false,
@@ -180,14 +180,14 @@ enum Verdict {
 
 fn judge(
     entry: &gix::index::Entry,
-    found: Option<rustix::fs::Stat>,
+    stat: Option<rustix::fs::Stat>,
     written: filetime::FileTime,
     rules: Rules,
 ) -> Verdict {
-    let Some(found) = found else {
+    let Some(stat) = stat else {
         return Verdict::Changed;
     };
-    let kind = FileType::from_raw_mode(found.st_mode);
+    let kind = FileType::from_raw_mode(stat.st_mode);
     if entry.mode == Mode::COMMIT {
         return if kind == FileType::Directory { Verdict::Submodule } else { Verdict::Changed };
     }
@@ -198,7 +198,7 @@ fn judge(
     if kind != expected || entry.flags.contains(Flags::INTENT_TO_ADD) {
         return Verdict::Changed;
     }
-    let executable = found.st_mode & 0o100 != 0;
+    let executable = stat.st_mode & 0o100 != 0;
     let wanted = entry.mode == Mode::FILE_EXECUTABLE;
     if kind == FileType::RegularFile
         && entry.mode != Mode::SYMLINK
@@ -207,9 +207,9 @@ fn judge(
     {
         return Verdict::Changed;
     }
-    let found = stat_of(&found);
-    let same = entry.stat.matches(&found, rules.stat);
-    if same && !is_too_young(&entry.stat, &found, written) {
+    let stat = stat_of(&stat);
+    let same = entry.stat.matches(&stat, rules.stat);
+    if same && !is_too_young(&entry.stat, &stat, written) {
         Verdict::Same
     } else {
         Verdict::Unclear
@@ -226,34 +226,30 @@ const TICK_NANOSECONDS: u32 = 20_000_000;
 /// git compares whole seconds. Within the second of the index the nanoseconds decide, if the file
 /// system counts them, the file's are exactly those of the entry, and they are older than the index
 /// by more than the clock's tick.
-pub(in crate::git) fn is_too_young(
-    entry: &Stat,
-    found: &Stat,
-    written: filetime::FileTime,
-) -> bool {
+pub(in crate::git) fn is_too_young(entry: &Stat, now: &Stat, written: filetime::FileTime) -> bool {
     match i64::from(entry.mtime.secs).cmp(&written.unix_seconds()) {
         Ordering::Less => return false,
         Ordering::Greater => return true,
         Ordering::Equal => {}
     }
-    let is_very_same = entry.mtime == found.mtime && entry.ctime == found.ctime;
+    let is_very_same = entry.mtime == now.mtime && entry.ctime == now.ctime;
     let is_counted = entry.mtime.nsecs != 0 && entry.ctime.nsecs != 0 && written.nanoseconds() != 0;
     let is_older = entry.mtime.nsecs.saturating_add(TICK_NANOSECONDS) < written.nanoseconds();
     !(is_very_same && is_counted && is_older)
 }
 
-fn stat_of(found: &rustix::fs::Stat) -> Stat {
+fn stat_of(stat: &rustix::fs::Stat) -> Stat {
     // git keeps the low 32 bits of everything.
     let low = |value: u64| u32::try_from(value & 0xffff_ffff).expect("the mask leaves 32 bits");
     let seconds = |value: i64| low(value.cast_unsigned());
     Stat {
-        mtime: stat::Time { secs: seconds(found.st_mtime), nsecs: low(found.st_mtime_nsec) },
-        ctime: stat::Time { secs: seconds(found.st_ctime), nsecs: low(found.st_ctime_nsec) },
-        dev: low(found.st_dev),
-        ino: low(found.st_ino),
-        uid: found.st_uid,
-        gid: found.st_gid,
-        size: seconds(found.st_size),
+        mtime: stat::Time { secs: seconds(stat.st_mtime), nsecs: low(stat.st_mtime_nsec) },
+        ctime: stat::Time { secs: seconds(stat.st_ctime), nsecs: low(stat.st_ctime_nsec) },
+        dev: low(stat.st_dev),
+        ino: low(stat.st_ino),
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        size: seconds(stat.st_size),
     }
 }
 
