@@ -106,17 +106,19 @@ impl Membership {
     /// a record that is gone, or that names another agent or hub, counts as damaged.
     pub fn find(repo: &Repo) -> Result<Option<Membership>> {
         let record = path_in(repo.common_dir());
-        let found = Membership::read(&record)?;
+        let membership = Membership::read(&record)?;
         let is_root = |place: &AgentPlace| {
             place.clone == repo.workdir() || place.clone.join(".git") == repo.common_dir()
         };
         let mut places =
             [repo.workdir(), repo.common_dir()].into_iter().filter_map(AgentPlace::find);
         match places.find(is_root) {
-            Some(place) if !found.as_ref().is_some_and(|found| found.fits(&place)) => {
+            Some(place)
+                if !membership.as_ref().is_some_and(|membership| membership.fits(&place)) =>
+            {
                 Err(misplaced(&record, &place))
             }
-            _ => Ok(found),
+            _ => Ok(membership),
         }
     }
 
@@ -143,13 +145,14 @@ impl Membership {
             return Ok(None);
         };
         let newer = |_| format!("'{}' was written by a newer git-colony", path.display());
-        let found: Membership = record_format::parse(&bytes, FORMAT, newer, broken)?;
+        let membership: Membership = record_format::parse(&bytes, FORMAT, newer, broken)?;
         // An agent writes the record of its clone, and ids become names of files.
-        let is_id = found.id.len() == 16 && found.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_id =
+            membership.id.len() == 16 && membership.id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
-            return Err(Error::new(Code::RepositoryBroken, broken()).detail("id", &found.id));
+            return Err(Error::new(Code::RepositoryBroken, broken()).detail("id", &membership.id));
         }
-        Ok(Some(found))
+        Ok(Some(membership))
     }
 
     /// Writes the record below a common git directory.

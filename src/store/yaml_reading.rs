@@ -150,15 +150,15 @@ impl Reader {
         choices: &[(&'static str, T)],
     ) -> Option<T> {
         let word: Word<'a> = self.as_text(value, key)?;
-        let found = choices.iter().find(|(name, _)| *name == word.text);
-        if found.is_none() {
+        let chosen = choices.iter().find(|(name, _)| *name == word.text);
+        if chosen.is_none() {
             let names: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
             let near = nearest(word.text, names.iter().copied())
                 .map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
             let (text, names) = (quoted(word.text), one_of(&names));
             self.problem(word.at, format!("'{key}' is {text}, expected {names}{near}"));
         }
-        found.map(|(_, value)| *value)
+        chosen.map(|(_, value)| *value)
     }
 
     /// Reads one of several words; `None` without the key.
@@ -180,7 +180,7 @@ impl Reader {
         bounds: RangeInclusive<u32>,
     ) -> Option<u32> {
         let value = fields.find(key)?;
-        let found = match value.node {
+        let number = match value.node {
             Node::Integer(number) => {
                 let within = u32::try_from(number).ok().filter(|number| bounds.contains(number));
                 if within.is_some() {
@@ -192,7 +192,8 @@ impl Reader {
             ref other => other.kind().to_owned(),
         };
         let (least, most) = (bounds.start(), bounds.end());
-        let message = format!("'{key}' is {found}, expected a whole number from {least} to {most}");
+        let message =
+            format!("'{key}' is {number}, expected a whole number from {least} to {most}");
         self.problem(value.position, message);
         None
     }

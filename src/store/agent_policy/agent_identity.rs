@@ -17,15 +17,15 @@ const DOMAIN: &str = "agent.colony.local";
 pub fn of(world: &World, repo: &Repo, agent: &str) -> Result<Identity> {
     let plain = Identity::of_agent(agent)?;
     // A default branch that cannot be read stops no commit: it decides only how the agent is named.
-    let Ok(found) = DefaultTrees::find(world, repo) else {
+    let Ok(defaults) = DefaultTrees::find(world, repo) else {
         return Ok(plain);
     };
-    let repo = found.repo(repo);
-    let named = found.trees.iter().find_map(|found| {
-        let manifest = default_trees::manifest_in(repo, found.tree)?;
+    let repo = defaults.repo(repo);
+    let named = defaults.trees.iter().find_map(|default| {
+        let manifest = default_trees::manifest_in(repo, default.tree)?;
         let colony = colony_label(text(&manifest, "colony")?)?;
         let domain = text(&manifest, "agent_email_domain").filter(|domain| is_domain(domain));
-        let role = agent_rule::role_of(repo, found.tree, agent);
+        let role = agent_rule::role_of(repo, default.tree, agent);
         Some(Identity {
             name: format!("agent:{agent}:{}", role.as_deref().unwrap_or("agent")),
             email: format!("{agent}@{colony}.{}", domain.unwrap_or(DOMAIN)),

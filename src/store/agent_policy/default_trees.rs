@@ -64,22 +64,22 @@ impl Source<'_> {
         let remote_head = self.repo.symbolic_target(&head);
         // An agent may change the configuration of its clone.
         let configured = here.config_of_user(world, "init.defaultBranch");
-        let mut found = Vec::new();
+        let mut trees = Vec::new();
         for name in usual_default_branches(remote_head, configured.map(|value| value.value)) {
-            add_new(&mut found, self.trees_of(&name)?);
+            add_new(&mut trees, self.trees_of(&name)?);
         }
-        let named = found.iter().find_map(|usual| self.named_in(usual.tree));
+        let named = trees.iter().find_map(|usual| self.named_in(usual.tree));
         if let Some(name) = named {
-            let usual = std::mem::replace(&mut found, self.trees_of(&name)?);
-            add_new(&mut found, usual);
+            let usual = std::mem::replace(&mut trees, self.trees_of(&name)?);
+            add_new(&mut trees, usual);
         }
         for name in self.named_by_people()?.into_iter().chain(manifest_branch(here)) {
-            add_new(&mut found, self.trees_of(&name)?);
+            add_new(&mut trees, self.trees_of(&name)?);
         }
-        if found.is_empty() && !self.is_hub {
-            found = self.trees_of(&here.head()?.moving_ref().short())?;
+        if trees.is_empty() && !self.is_hub {
+            trees = self.trees_of(&here.head()?.moving_ref().short())?;
         }
-        Ok(found)
+        Ok(trees)
     }
 
     /// Returns the default branch that the manifest of a tree names.
@@ -128,20 +128,20 @@ impl Source<'_> {
         if !self.is_hub {
             return Ok(Vec::new());
         }
-        let found = self.repo.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
+        let refs = self.repo.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
         let of_desk = |name: &RefName| {
             let name = name.to_string();
             let (_, rest) = name.strip_prefix(ref_names::PUBLISHED_DESKS)?.split_once('/')?;
             Some(rest.to_owned())
         };
-        Ok(found.filter_map(|found| Some((of_desk(&found.name)?, found.id))).collect())
+        Ok(refs.filter_map(|reference| Some((of_desk(&reference.name)?, reference.id))).collect())
     }
 }
 
-fn add_new(found: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
+fn add_new(trees: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
     for tree in further {
-        if !found.contains(&tree) {
-            found.push(tree);
+        if !trees.contains(&tree) {
+            trees.push(tree);
         }
     }
 }

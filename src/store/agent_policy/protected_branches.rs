@@ -79,12 +79,12 @@ impl ProtectedBranches {
     }
 
     fn read_default_branch(&mut self, world: &World, repo: &Repo) -> Result<()> {
-        let found = DefaultTrees::find(world, repo)?;
-        let repo = found.repo(repo);
-        for found in &found.trees {
-            let file = colony_toml::in_tree(repo, found.tree, &mut self.problems);
+        let defaults = DefaultTrees::find(world, repo)?;
+        let repo = defaults.repo(repo);
+        for default in &defaults.trees {
+            let file = colony_toml::in_tree(repo, default.tree, &mut self.problems);
             let entries = file.map(|file| file.entries).unwrap_or_default();
-            let origin = format!("{} of '{}'", colony_toml::path(), found.branch);
+            let origin = format!("{} of '{}'", colony_toml::path(), default.branch);
             for entry in entries.iter().filter(|entry| entry.name == NAME) {
                 let value = entry.value.as_deref();
                 self.add(&origin, Level::Repository, value.unwrap_or("/"));

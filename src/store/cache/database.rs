@@ -175,7 +175,7 @@ impl Database {
             // Where SQLite cannot create the files beside it, it reads only what it takes for unchanging. Without a
             // journal that is all there is.
             let mut journals = JOURNALS.iter().map(|suffix| beside(path, suffix));
-            if journals.any(|journal| journal.metadata().is_ok_and(|found| found.len() > 0)) {
+            if journals.any(|journal| journal.metadata().is_ok_and(|metadata| metadata.len() > 0)) {
                 return Err(error);
             }
             let uri = format!("file:{}?immutable=1", uri_path(path));

@@ -17,9 +17,9 @@ pub fn find(repo: &Repo, tip: Oid, cache: &Cache) -> Result<Oid> {
     if repo.is_shallow() {
         return Ok(repo.first_commit(tip, None)?.id);
     }
-    let found = repo.first_commit(tip, cache.read())?;
-    if found.passed > MANY {
-        cache.write(&(tip, found.id));
+    let first = repo.first_commit(tip, cache.read())?;
+    if first.passed > MANY {
+        cache.write(&(tip, first.id));
     }
-    Ok(found.id)
+    Ok(first.id)
 }

@@ -44,7 +44,7 @@ impl Cache {
     /// Returns the cache with this name for a command that writes nothing else: its `repo` keeps no objects either.
     /// Nothing is created in the repository of another user, who could not write into our folder afterwards.
     pub fn of_reader(repo: &Repo, name: &str) -> Cache {
-        let owner = std::fs::metadata(repo.common_dir()).map(|found| found.uid());
+        let owner = std::fs::metadata(repo.common_dir()).map(|metadata| metadata.uid());
         Cache { is_written: owner.is_ok_and(|owner| owner == own_user()), ..Cache::of(repo, name) }
     }
 
@@ -55,8 +55,8 @@ impl Cache {
 
     /// Reads the cache; a file that cannot be read counts as empty.
     pub fn read<T: DeserializeOwned + Default>(&self) -> T {
-        let found = plain_file::find(&self.path, Symlinks::Refused, MAX_BYTES);
-        let bytes = found.ok().flatten();
+        let content = plain_file::find(&self.path, Symlinks::Refused, MAX_BYTES);
+        let bytes = content.ok().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 

@@ -38,8 +38,8 @@ impl RelationCache {
         let connection = self.database.as_ref()?.reader();
         let sql = "SELECT value FROM relations WHERE key = ?1";
         let mut statement = connection.prepare_cached(sql).ok()?;
-        let found = statement.query_row([key], |row| row.get(0));
-        found.optional().ok().flatten()
+        let value = statement.query_row([key], |row| row.get(0));
+        value.optional().ok().flatten()
     }
 
     /// Adds entries; one that cannot be written is dropped.

@@ -116,24 +116,24 @@ impl SearchIndex {
     pub fn find(&self, key: IndexKey) -> Result<Option<(u32, Vec<u8>)>, Unusable> {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, opened(row, 1)?)));
-        found.optional()?.map(|(id, value)| Ok((id, value?))).transpose()
+        let row = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, opened(row, 1)?)));
+        row.optional()?.map(|(id, value)| Ok((id, value?))).transpose()
     }
 
     /// Returns the number of a document.
     pub fn id(&self, key: IndexKey) -> Result<Option<u32>, Unusable> {
         let sql = "SELECT id FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| row.get(0));
-        Ok(found.optional()?)
+        let id = statement.query_row([key.as_slice()], |row| row.get(0));
+        Ok(id.optional()?)
     }
 
     /// Returns the passages of a document by its number.
     pub fn document(&self, id: u32) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT passages FROM documents WHERE id = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([id], |row| opened(row, 0));
-        found.optional()?.transpose()
+        let document = statement.query_row([id], |row| opened(row, 0));
+        document.optional()?.transpose()
     }
 
     /// Returns the places of a word, by segment.
@@ -180,8 +180,8 @@ impl SearchIndex {
     pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT rowid FROM views WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| row.get(0));
-        let row = found.optional()?;
+        let view = statement.query_row([key.as_slice()], |row| row.get(0));
+        let row = view.optional()?;
         row.map(|row| self.large("views", "documents", row)).transpose()
     }
 
@@ -239,8 +239,8 @@ fn sealed(value: &[u8]) -> Vec<u8> {
 
 /// Returns the value of a column without its digest; the inner error is that it is damaged.
 fn opened(row: &Row<'_>, column: usize) -> rusqlite::Result<Result<Vec<u8>, Unusable>> {
-    let found = row.get_ref(column)?.as_blob()?.split_first_chunk::<DIGEST>();
-    let value = found.filter(|(seal, value)| digest(value) == **seal);
+    let sealed = row.get_ref(column)?.as_blob()?.split_first_chunk::<DIGEST>();
+    let value = sealed.filter(|(seal, value)| digest(value) == **seal);
     Ok(value.map(|(_, value)| value.to_vec()).ok_or_else(|| Unusable::because("it is damaged")))
 }
 
@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn values_are_read_as_they_were_written() {
         let index = index();
-        let found = index.find([1; 16]).unwrap().unwrap();
-        assert_eq!(found, (0, b"passages".to_vec()));
+        let stored = index.find([1; 16]).unwrap().unwrap();
+        assert_eq!(stored, (0, b"passages".to_vec()));
         assert_eq!(index.document(0).unwrap().unwrap(), b"passages");
         let places = WordPlaces { base: 0, bytes: b"places".to_vec() };
         assert_eq!(index.places("word").unwrap(), [places]);

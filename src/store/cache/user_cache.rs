@@ -110,12 +110,12 @@ impl UserCache {
         let connection = self.database.as_ref()?.reader();
         let mut statement =
             connection.prepare_cached("SELECT value FROM cuts WHERE key = ?1").ok()?;
-        let found = statement
+        let stored = statement
             .query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0))
             .optional()
             .ok()
             .flatten()?;
-        let (digest, value) = found.split_first_chunk::<8>()?;
+        let (digest, value) = stored.split_first_chunk::<8>()?;
         (*digest == digest_of(key, value)).then(|| value.to_vec())
     }
 

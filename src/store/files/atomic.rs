@@ -162,13 +162,13 @@ fn open_folders(path: &Path) {
     const OWN: u32 = 0o700;
     let mut open = vec![path.to_owned()];
     while let Some(folder) = open.pop() {
-        let Ok(found) = fs::symlink_metadata(&folder) else {
+        let Ok(metadata) = fs::symlink_metadata(&folder) else {
             continue;
         };
-        if !found.is_dir() {
+        if !metadata.is_dir() {
             continue;
         }
-        let mode = found.permissions().mode();
+        let mode = metadata.permissions().mode();
         if mode & OWN != OWN {
             fs::set_permissions(&folder, PermissionsExt::from_mode(mode | OWN)).ok();
         }
@@ -181,11 +181,11 @@ fn open_folders(path: &Path) {
 /// gone. Symlinks are not followed.
 pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
     let cannot = |e| Error::io(format!("cannot remove '{}'", path.display()), e);
-    let found = match fs::symlink_metadata(path) {
+    let metadata = match fs::symlink_metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
-        found => found.map_err(cannot)?,
+        metadata => metadata.map_err(cannot)?,
     };
-    if !found.is_dir() {
+    if !metadata.is_dir() {
         if *budget == 0 {
             return Ok(false);
         }

@@ -40,8 +40,8 @@ impl ConfigFile {
     /// Reads the file; a missing file is empty.
     pub fn read(&self) -> Result<Vec<u8>> {
         let cannot = |e| Error::io(format!("cannot read '{}'", self.path.display()), e);
-        let found = plain_file::find_own(&self.path).map_err(cannot)?;
-        Ok(found.unwrap_or_default())
+        let content = plain_file::find_own(&self.path).map_err(cannot)?;
+        Ok(content.unwrap_or_default())
     }
 
     /// Returns every value of `key` in `bytes`, as written.
@@ -133,7 +133,7 @@ impl ConfigFile {
                 Ok(()) => {}
             }
             let done = match self.read() {
-                Ok(found) if found == expected => atomic::rename(&lock, &path),
+                Ok(current) if current == expected => atomic::rename(&lock, &path),
                 Ok(_) => Err(busy(&path)),
                 Err(error) => Err(error),
             };

@@ -49,7 +49,7 @@ pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::R
     match rename_exclusively(cwd, source.as_os_str(), cwd, destination.as_os_str()) {
         Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
             match std::fs::symlink_metadata(source)? {
-                found if found.is_dir() => Err(e),
+                metadata if metadata.is_dir() => Err(e),
                 _ => move_by_copy(source, destination),
             }
         }

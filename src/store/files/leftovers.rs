@@ -28,12 +28,12 @@ pub fn sweep(folder: impl AsFd, is_ours: fn(&str) -> bool, now: &Moment) {
         if !name.to_str().is_ok_and(is_ours) {
             continue;
         }
-        let Ok(found) = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        let Ok(stat) = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
-        let is_plain = FileType::from_raw_mode(found.st_mode).is_file();
-        let is_old = now.timestamp() - found.st_mtime > MIN_AGE_SECONDS;
-        if is_plain && found.st_uid == own_user() && is_old {
+        let is_plain = FileType::from_raw_mode(stat.st_mode).is_file();
+        let is_old = now.timestamp() - stat.st_mtime > MIN_AGE_SECONDS;
+        if is_plain && stat.st_uid == own_user() && is_old {
             rustix::fs::unlinkat(&opened, name, AtFlags::empty()).ok();
         }
     }

@@ -17,7 +17,7 @@ pub fn are_apart(one: &Path, other: &Path) -> bool {
     let Some((one, other)) = real(one).zip(real(other)) else {
         return false;
     };
-    let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
     let points = points();
     let mount = |path: &Path| {
         let around = points.iter().filter(|point| path.starts_with(point));

@@ -28,20 +28,20 @@ pub struct AsideFile {
 /// Lists the files below the folder of all worktrees, by worktree and operation. Copies of the index are not
 /// the user's files, and hard links of large files are left out too.
 pub fn list(kept: &Path) -> Vec<AsideFile> {
-    let mut found = Vec::new();
+    let mut aside = Vec::new();
     for (worktree, folder) in worktrees(kept) {
         for operation in operations(&folder) {
             let files = entries(&folder.join(operation.digits()))
                 .into_iter()
                 .filter(|name| name != "index");
-            found.extend(files.map(|name| AsideFile {
+            aside.extend(files.map(|name| AsideFile {
                 worktree: worktree.clone(),
                 operation,
                 at: folder.join(operation.digits()).join(name),
             }));
         }
     }
-    found
+    aside
 }
 
 /// Lists the folders of worktrees below the folder of all worktrees; an agent may have put a link in place of one.
@@ -69,8 +69,8 @@ pub fn operations(worktree: &Path) -> Vec<OperationId> {
 
 /// Returns the size in bytes of an operation's folder.
 pub fn size_of(folder: &Path) -> u64 {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    found.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
 /// Moves `from` to `to` with everything in it. Existing files stay; a file of the same name gets another
@@ -110,8 +110,8 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 }
 
 fn entries(folder: &Path) -> Vec<OsString> {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = found.map(|entry| entry.file_name()).collect();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     names.sort();
     names
 }

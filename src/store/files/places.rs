@@ -97,15 +97,15 @@ impl Places {
 
     /// Returns the folders; on first use, gives the worktree its key. The caller holds the lock.
     pub fn require(repo: &Repo, world: &World) -> Result<Places> {
-        let found = Places::find(repo)?;
-        if let Some(places) = &found
+        let places = Places::find(repo)?;
+        if let Some(places) = &places
             && key_in(repo.git_dir()).exists()
         {
             return Ok(places.clone());
         }
         let colony = repo.git_dir().join("colony");
         atomic::make_directory(&colony)?;
-        let lost = found.map(|places| format!("{}\n", places.key.as_str()));
+        let lost = places.map(|places| format!("{}\n", places.key.as_str()));
         let key = lost.unwrap_or_else(|| format!("{:016x}\n", (world.entropy)()));
         atomic::write_durably(&key_in(repo.git_dir()), key.as_bytes())?;
         Places::find(repo)?.ok_or_else(|| {
@@ -236,7 +236,7 @@ fn key_of_operations(repo: &Repo) -> Option<WorktreeKey> {
     }
     let refs = repo.refs_below(ref_names::OPERATIONS).ok()?.into_iter();
     let operations: Vec<_> = refs
-        .filter_map(|found| Some((ref_names::parse_operation(&found.name)?, found.id)))
+        .filter_map(|operation| Some((ref_names::parse_operation(&operation.name)?, operation.id)))
         .collect();
     let ((key, _), newest) = operations.iter().max_by_key(|((_, id), _)| *id)?;
     let is_one = operations.iter().all(|((other, _), _)| other == key);

@@ -56,12 +56,12 @@ impl WorktreeFiles {
                 Err(e) => Err(e.into()),
             }
         })
-        .map(|found| found.unwrap_or(PathState::Nothing))
+        .map(|state| state.unwrap_or(PathState::Nothing))
     }
 
     /// Returns the time of the last change to a file's content or metadata; `None` for a missing file.
     pub fn changed_at(&self, path: &RepoPath) -> io::Result<Option<SystemTime>> {
-        let found = self.in_parent(path, |parent| {
+        let changed = self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => Ok(Some(stat)),
                 Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -73,7 +73,7 @@ impl WorktreeFiles {
             let nanos = Duration::from_nanos(stat.st_ctime_nsec);
             SystemTime::UNIX_EPOCH.checked_add(seconds + nanos)
         };
-        Ok(found.flatten().and_then(since))
+        Ok(changed.flatten().and_then(since))
     }
 
     /// Moves a path of the working tree to `destination`, a free path in a folder of ours.

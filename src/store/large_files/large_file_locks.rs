@@ -92,7 +92,7 @@ impl KnownLocks {
     /// Returns the locks of files that are changed somewhere: `changed` lists branches, each with the locked
     /// files that it changes.
     pub fn meeting(&self, changed: &[(String, BTreeSet<RepoPath>)]) -> Vec<LockedPath> {
-        let found = self.locks.iter().filter_map(|lock| {
+        let locked = self.locks.iter().filter_map(|lock| {
             let here = changed.iter().filter(|(_, paths)| paths.contains(&lock.path));
             let branches: BTreeSet<&String> = here.map(|(branch, _)| branch).collect();
             (!branches.is_empty()).then(|| LockedPath {
@@ -103,7 +103,7 @@ impl KnownLocks {
                 changed_in: branches.into_iter().cloned().collect(),
             })
         });
-        found.collect()
+        locked.collect()
     }
 }
 

@@ -129,7 +129,7 @@ pub fn forget_unheld(session: &Session) -> Result<()> {
         .repo
         .refs_below(ref_names::AUTOMATIC)?
         .into_iter()
-        .map(|found| found.name)
+        .map(|reference| reference.name)
         .collect();
     for folder in folders(session) {
         let name = |folder: &Path| folder.file_name()?.to_str().map(str::to_owned);
@@ -194,7 +194,7 @@ pub fn forget_unheld_named(session: &Session) -> Result<u64> {
 fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
     let mut tags = BTreeSet::new();
     for place in ref_names::CHECKPOINT_PLACES {
-        tags.extend(repo.refs_below(place)?.into_iter().map(|found| found.id));
+        tags.extend(repo.refs_below(place)?.into_iter().map(|tag| tag.id));
     }
     for operation in repo.refs_below(ref_names::OPERATIONS)? {
         let Ok(record) = Record::read(repo, operation.id) else {

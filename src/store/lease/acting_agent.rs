@@ -97,7 +97,7 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     // With 'git -C' the current directory is another; the shell's `PWD` still names the first.
     places.extend(world.variable("PWD").map(PathBuf::from));
     let places = places.into_iter().filter(|place| place.is_absolute());
-    let mut found = BTreeMap::new();
+    let mut agents = BTreeMap::new();
     // Most of these are one directory, and each is looked up to the root.
     let mut known = BTreeMap::new();
     let mut agent_of = |place: &PathBuf| {
@@ -105,7 +105,7 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
     };
     for place in places {
         if let Some(agent) = agent_of(&place) {
-            found.entry(agent).or_insert(AgentReason::Place(place));
+            agents.entry(agent).or_insert(AgentReason::Place(place));
         }
     }
     for process in world.process.map(process_tree::line_of).unwrap_or_default() {
@@ -113,13 +113,13 @@ pub fn by_place(world: &World) -> BTreeMap<String, AgentReason> {
         let Some((agent, place)) = place.and_then(|place| Some((agent_of(&place)?, place))) else {
             continue;
         };
-        found.entry(agent).or_insert(AgentReason::Process {
+        agents.entry(agent).or_insert(AgentReason::Process {
             pid: process.pid,
             command: process.command,
             place,
         });
     }
-    found
+    agents
 }
 
 /// Returns the result of [`by_place`], the agents in whose clones the session works that `COLONY_SESSION`
@@ -183,12 +183,12 @@ pub fn of_session(session: &Session) -> Option<(String, AgentReason)> {
 /// record.
 fn agent_at(place: &Path) -> Option<String> {
     let real = place.canonicalize();
-    if let Some(found) = AgentPlace::find(real.as_deref().unwrap_or(place)) {
-        return Some(found.agent);
+    if let Some(agent_place) = AgentPlace::find(real.as_deref().unwrap_or(place)) {
+        return Some(agent_place.agent);
     }
     place.ancestors().find_map(|folder| {
         if let Some(git_dir) = linked(folder) {
-            let by_place = AgentPlace::find(&git_dir).map(|found| found.agent);
+            let by_place = AgentPlace::find(&git_dir).map(|agent_place| agent_place.agent);
             return by_place.or_else(|| git_dir.ancestors().find_map(recorded));
         }
         recorded(folder)

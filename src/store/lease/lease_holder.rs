@@ -239,7 +239,7 @@ impl Holder {
 
 /// Returns `true` if a process runs.
 fn runs(pid: u32, started: u64) -> bool {
-    processes::find(pid).is_some_and(|found| found.started == started)
+    processes::find(pid).is_some_and(|process| process.started == started)
 }
 
 /// Returns what names one process.

@@ -161,7 +161,7 @@ mod tests {
         };
         let line = |names: &[&str]| {
             let line: Vec<_> = (2..).zip(names).map(|(pid, name)| process(pid, name)).collect();
-            program_of(&line).map(|found| found.command.clone())
+            program_of(&line).map(|process| process.command.clone())
         };
         let program = line(&["git-colony", "git", "sh", "claude", "bash"]);
         assert_eq!(program.as_deref(), Some("claude"));

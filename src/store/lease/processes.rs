@@ -140,8 +140,8 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
     let holder = |pid: u32| {
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
         let mut numbers = open.flatten().filter(|entry| {
-            let found = std::fs::metadata(entry.path());
-            found.is_ok_and(|found| FileIdentity::from(&found) == file)
+            let metadata = std::fs::metadata(entry.path());
+            metadata.is_ok_and(|metadata| FileIdentity::from(&metadata) == file)
         });
         let locked = |number: &std::ffi::OsStr| {
             let folder = Path::new("/proc").join(pid.to_string()).join("fdinfo");
@@ -244,8 +244,8 @@ impl GitWork {
     /// Returns what a git command does.
     pub fn of(command: &str) -> GitWork {
         let mut known = COMMANDS.iter();
-        let found = known.find(|(name, _)| *name == command);
-        found.map_or(GitWork::Moves, |(_, work)| *work)
+        let entry = known.find(|(name, _)| *name == command);
+        entry.map_or(GitWork::Moves, |(_, work)| *work)
     }
 }
 

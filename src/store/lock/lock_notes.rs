@@ -85,8 +85,8 @@ pub(in crate::store) fn announce_in(
 
 /// Records that git holds the locks.
 pub(in crate::store) fn identify(note: &Path, held: Vec<WantedLock>) -> Result<()> {
-    let found = held.into_iter().filter_map(|lock| Noted::of(lock.path));
-    write(note, &found.collect::<Vec<_>>())
+    let noted = held.into_iter().filter_map(|lock| Noted::of(lock.path));
+    write(note, &noted.collect::<Vec<_>>())
 }
 
 /// Deletes the note of locks that git has released.
@@ -198,8 +198,8 @@ impl Noted {
         if !self.is_folder {
             return vec![self];
         }
-        let mut found = Vec::new();
-        collect_locks(&self.path, &mut found);
+        let mut paths = Vec::new();
+        collect_locks(&self.path, &mut paths);
         let noted = |path| Noted {
             path,
             identity: None,
@@ -207,7 +207,7 @@ impl Noted {
             planned: Some(IDS.to_owned()),
             is_folder: false,
         };
-        found.into_iter().map(noted).collect()
+        paths.into_iter().map(noted).collect()
     }
 
     fn is_unchanged(&self) -> bool {
@@ -223,8 +223,8 @@ impl Noted {
     }
 
     fn holds_what_was_planned(&self) -> std::io::Result<bool> {
-        let found = plain_file::find_beginning(&self.path, Symlinks::Refused, MAX_READ_BYTES)?;
-        let bytes = found.ok_or(std::io::ErrorKind::NotFound)?;
+        let beginning = plain_file::find_beginning(&self.path, Symlinks::Refused, MAX_READ_BYTES)?;
+        let bytes = beginning.ok_or(std::io::ErrorKind::NotFound)?;
         let planned = self.planned.as_deref().unwrap_or_default();
         let holds = match planned {
             PACKED | INDEX => bytes.starts_with(planned.as_bytes()),
@@ -247,13 +247,13 @@ fn are_ids(bytes: &[u8]) -> bool {
 }
 
 /// Collects the lock files below a folder of refs.
-pub(in crate::store) fn collect_locks(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(in crate::store) fn collect_locks(folder: &Path, locks: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => collect_locks(&path, found),
+            Ok(kind) if kind.is_dir() => collect_locks(&path, locks),
             Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
-                found.push(path);
+                locks.push(path);
             }
             _ => {}
         }

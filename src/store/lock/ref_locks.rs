@@ -65,17 +65,17 @@ fn name_broken(repo: &Repo, changes: &[RefChange], error: Error) -> Error {
         return error;
     }
     let mut created = changes.iter().filter(|change| change.old.is_none());
-    let found = created.find_map(|RefChange { name, .. }| {
-        let found = repo.find_in_the_way(name).ok()??;
-        matches!(found.content, RefContent::Broken(_)).then_some((name, found))
+    let broken = created.find_map(|RefChange { name, .. }| {
+        let broken = repo.find_in_the_way(name).ok()??;
+        matches!(broken.content, RefContent::Broken(_)).then_some((name, broken))
     });
-    let Some((name, found)) = found else {
+    let Some((name, broken)) = broken else {
         return error;
     };
-    let reason = obstacle::reason(&found, "here");
+    let reason = obstacle::reason(&broken, "here");
     let message = format!("cannot create ref '{name}': {reason}");
     Error::new(Code::RepositoryBroken, message).hint(obstacle::room(
-        &found,
+        &broken,
         "git",
         "run the command again",
     ))

@@ -152,7 +152,7 @@ pub struct Recorded {
 pub fn recorded(repo: &Repo) -> Result<Vec<Recorded>> {
     let broken = || "cannot read the record of a migration".to_owned();
     let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
-    let mut found = Vec::new();
+    let mut migrations = Vec::new();
     for (_, entry) in repo.entries_of(repo.tree_of(tip)?)? {
         if !entry.is_directory() {
             continue;
@@ -171,10 +171,10 @@ pub fn recorded(repo: &Repo) -> Result<Vec<Recorded>> {
         }
         let mut map = ObjectMap::new(HashMap::new(), repo);
         read_map(repo, entry.id, &mut map)?;
-        found.push(Recorded { about, map });
+        migrations.push(Recorded { about, map });
     }
-    found.sort_by(|one, other| one.about.created_at.cmp(&other.about.created_at));
-    Ok(found)
+    migrations.sort_by(|one, other| one.about.created_at.cmp(&other.about.created_at));
+    Ok(migrations)
 }
 
 /// Returns `true` if a history is from before a migration: its commits have other ids now.
@@ -338,9 +338,9 @@ pub fn add_rewritten(session: &Session, map: ObjectMap) -> Result<()> {
 /// Resolves a revision that was recorded at some time, for example in a file: a commit from before a
 /// migration resolves to its rewritten one.
 pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
-    let found = repo.resolve_commit(revision);
+    let resolved = repo.resolve_commit(revision);
     let map = known(repo)?;
-    match found {
+    match resolved {
         // A name moves with its ref; only an id can be out of date.
         Ok(commit) if commit.to_string().starts_with(&revision.to_ascii_lowercase()) => {
             Ok(map.current(repo, commit))

@@ -26,13 +26,13 @@ impl ObjectMap {
 
     /// Returns the newest id of a commit, through any number of migrations.
     pub fn newest(&self, id: Oid) -> Option<Oid> {
-        let mut found = self.get(id)?;
+        let mut newest = self.get(id)?;
         // Only a forged map has a cycle.
         for _ in 0..64 {
-            let Some(next) = self.get(found) else { break };
-            found = next;
+            let Some(next) = self.get(newest) else { break };
+            newest = next;
         }
-        Some(found)
+        Some(newest)
     }
 
     /// Returns the current commit for an id that was recorded at some time: its rewritten one, where that is
@@ -49,8 +49,8 @@ impl ObjectMap {
         let is_hex = hex.len() >= MIN_LENGTH && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
         let hex = hex.to_ascii_lowercase();
         let mut ids = self.ids.keys().filter(|id| id.to_string().starts_with(&hex));
-        let found = ids.next().filter(|_| is_hex)?;
-        ids.next().is_none().then_some(*found)
+        let id = ids.next().filter(|_| is_hex)?;
+        ids.next().is_none().then_some(*id)
     }
 
     /// Adds another map.

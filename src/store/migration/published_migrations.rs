@@ -28,12 +28,12 @@ fn published(repo: &Repo) -> Result<Vec<Oid>> {
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
     let all = repo.refs_below(ref_names::DESKS)?.into_iter();
     let ids = all
-        .filter(|found| {
-            let rest = found.name.as_bytes().get(ref_names::DESKS.len()..);
+        .filter(|listed| {
+            let rest = listed.name.as_bytes().get(ref_names::DESKS.len()..);
             let mut parts = rest.unwrap_or_default().splitn(2, |&byte| byte == b'/');
             parts.next().is_some() && parts.next() == end.as_bytes().get(1..)
         })
-        .map(|found| found.id);
+        .map(|listed| listed.id);
     Ok(ids.collect())
 }
 

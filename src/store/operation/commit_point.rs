@@ -103,9 +103,9 @@ impl<'a> Operation<'a> {
             let Some(settled) = &tail.settled else {
                 return Ok(None);
             };
-            let found = external_changes::find(session, &settled.record, None)?;
-            found
-                .map(|found| external_changes::record(session, places, tail.next, found))
+            let unrecorded = external_changes::find(session, &settled.record, None)?;
+            unrecorded
+                .map(|unrecorded| external_changes::record(session, places, tail.next, unrecorded))
                 .transpose()
         })
     }

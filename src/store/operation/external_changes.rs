@@ -65,7 +65,7 @@ pub fn find<'a>(
     let known = entries.as_deref().unwrap_or_default();
     let refs = moved_branch(repo, (&since.after.head, &head), known)?;
     let after = Side { head, index, unignored: since.after.unignored.clone() };
-    let mut found = Unrecorded {
+    let mut unrecorded = Unrecorded {
         since,
         after,
         refs,
@@ -73,9 +73,9 @@ pub fn find<'a>(
         change: ExternalChange::default(),
         index_tree,
     };
-    found.change = found.judge(repo, entries.as_deref())?;
-    found.summary = found.describe(&entries.unwrap_or_default());
-    Ok(Some(found))
+    unrecorded.change = unrecorded.judge(repo, entries.as_deref())?;
+    unrecorded.summary = unrecorded.describe(&entries.unwrap_or_default());
+    Ok(Some(unrecorded))
 }
 
 /// Leaves out the entries that operations wrote: those with our prefix, and one for each switch of HEAD, which is
@@ -112,9 +112,9 @@ pub fn record(
     session: &Session,
     places: &Places,
     id: OperationId,
-    found: Unrecorded<'_>,
+    unrecorded: Unrecorded<'_>,
 ) -> Result<LogEntry> {
-    let entry = write(session, places, id, found)?;
+    let entry = write(session, places, id, unrecorded)?;
     session.world.reach("external-written")?;
     let name = ref_names::operation(&places.key, id);
     let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
@@ -131,14 +131,14 @@ pub fn write(
     session: &Session,
     places: &Places,
     id: OperationId,
-    found: Unrecorded<'_>,
+    unrecorded: Unrecorded<'_>,
 ) -> Result<LogEntry> {
     let repo = &session.repo;
     let signature = session.record_signature();
-    let before = found.since.after.clone();
-    let index_before = found.since.index_state_after(repo)?;
-    let tree_before = found.since.index_tree_after(repo)?;
-    let state = repo.write_index_state(&repo.load_index()?, found.index_tree)?;
+    let before = unrecorded.since.after.clone();
+    let index_before = unrecorded.since.index_state_after(repo)?;
+    let tree_before = unrecorded.since.index_tree_after(repo)?;
+    let state = repo.write_index_state(&repo.load_index()?, unrecorded.index_tree)?;
     let known = before.head.commit;
     let snapshot = match known {
         Some(commit) if repo.tree_of(known)? == tree_before => commit,
@@ -153,22 +153,22 @@ pub fn write(
         format: FORMAT,
         op: id,
         kind: Kind::External,
-        summary: found.summary,
+        summary: unrecorded.summary,
         created_at: time::rfc3339(&session.world.now()),
         author: format!("{} <{}>", signature.name, signature.email),
-        index: (before.index != found.after.index).then_some(IndexTarget::State { state }),
+        index: (before.index != unrecorded.after.index).then_some(IndexTarget::State { state }),
         before,
-        after: found.after,
+        after: unrecorded.after,
         index_before,
-        refs: found.refs,
+        refs: unrecorded.refs,
         files: FileMoves::default(),
         snapshot: Some(snapshot),
         inverts: None,
         in_progress: None,
         reflog_bytes: repo.head_reflog_length(),
-        external: Some(found.change),
+        external: Some(unrecorded.change),
         submodules: Vec::new(),
-        state_files: ended_by(repo, found.since)?,
+        state_files: ended_by(repo, unrecorded.since)?,
     };
     let commit = record.write(repo, &signature)?;
     Ok(LogEntry { worktree: places.key.clone(), commit, record })

@@ -65,7 +65,7 @@ fn parse(name: &str) -> Option<FirstPlace> {
 /// Lists the late files that an operation still keeps, by path, and oldest first for each path.
 pub fn list(repo: &Repo, places: &Places, record: &Record) -> Vec<LateFile> {
     let entries = std::fs::read_dir(places.kept_by(record.op)).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries
+    let mut kept: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name().to_str()?.to_owned();
             let place = parse(&name)?;
@@ -77,8 +77,8 @@ pub fn list(repo: &Repo, places: &Places, record: &Record) -> Vec<LateFile> {
             Some((path, place, name))
         })
         .collect();
-    found.sort();
-    let late = found.into_iter();
+    kept.sort();
+    let late = kept.into_iter();
     late.map(|(path, _, name)| {
         let at = places.kept_by(record.op).join(&name);
         LateFile::at(repo, path, &at, name)

@@ -60,12 +60,12 @@ impl Log {
 
     fn read_below(repo: &Repo, prefix: &str) -> Result<Log> {
         let mut entries = Vec::new();
-        for found in repo.refs_below(prefix)? {
-            let Some((worktree, _)) = ref_names::parse_operation(&found.name) else {
+        for listed in repo.refs_below(prefix)? {
+            let Some((worktree, _)) = ref_names::parse_operation(&listed.name) else {
                 continue;
             };
-            if let Ok(record) = Record::read(repo, found.id) {
-                entries.push(LogEntry { worktree, commit: found.id, record });
+            if let Ok(record) = Record::read(repo, listed.id) {
+                entries.push(LogEntry { worktree, commit: listed.id, record });
             }
         }
         Ok(Log { entries })
@@ -85,14 +85,14 @@ impl Log {
 
     /// Returns the newest redo of an operation; it moved files aside again.
     pub fn repetition_of(&self, id: OperationId) -> Option<&LogEntry> {
-        let mut found = None;
+        let mut repetition = None;
         let mut id = id;
         while let Some(redo) = self.inverse_of(id).and_then(|undo| self.inverse_of(undo.record.op))
         {
-            found = Some(redo);
+            repetition = Some(redo);
             id = redo.record.op;
         }
-        found
+        repetition
     }
 
     /// Returns the operation that the next undo reverts.
@@ -242,11 +242,11 @@ impl Tail {
     pub fn read(repo: &Repo, places: &Places) -> Result<Tail> {
         let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
         let mut tail = Tail { newest: None, settled: None, next: next_id(repo, places) };
-        for found in refs.iter().rev() {
-            let Ok(record) = Record::read(repo, found.id) else {
+        for listed in refs.iter().rev() {
+            let Ok(record) = Record::read(repo, listed.id) else {
                 continue;
             };
-            let entry = LogEntry { worktree: places.key.clone(), commit: found.id, record };
+            let entry = LogEntry { worktree: places.key.clone(), commit: listed.id, record };
             let settled = entry.record.is_settled();
             tail.newest.get_or_insert_with(|| entry.clone());
             if settled {

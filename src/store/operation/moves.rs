@@ -175,7 +175,7 @@ impl Planner<'_> {
         }
         let forced: BTreeSet<_> =
             self.moves.remove_directories.iter().map(|directory| directory.path.clone()).collect();
-        let mut found = Vec::new();
+        let mut directories = Vec::new();
         // Deepest first: a longer path sorts after the directory it is in.
         for path in candidates.into_iter().rev() {
             let is_cwd = cwd.is_some_and(|cwd| cwd.is_at_or_below(&path));
@@ -183,10 +183,10 @@ impl Planner<'_> {
                 continue;
             }
             if let PathState::Directory(mode) = self.look(&path)? {
-                found.push(Directory { path, mode: Some(mode) });
+                directories.push(Directory { path, mode: Some(mode) });
             }
         }
-        self.moves.remove_directories.extend(found);
+        self.moves.remove_directories.extend(directories);
         let deepest_first = |directory: &Directory| std::cmp::Reverse(directory.path.clone());
         self.moves.remove_directories.sort_by_key(deepest_first);
         Ok(())

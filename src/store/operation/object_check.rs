@@ -132,8 +132,8 @@ pub fn require(session: &Session, written: &Written<'_>) -> Result<()> {
 /// Returns `true` if the objects of an operation exist, including its record in `commit`.
 pub(super) fn has_all_objects(session: &Session, commit: Oid, record: &Record) -> bool {
     let written = Written::of_record(&session.repo, commit, record);
-    let found = written.and_then(|written| require(session, &written));
-    !matches!(found, Err(error) if error.code() == Code::ObjectMissing)
+    let result = written.and_then(|written| require(session, &written));
+    !matches!(result, Err(error) if error.code() == Code::ObjectMissing)
 }
 
 /// Looks for objects in the store itself: objects that were read before are cached, even if they are gone.

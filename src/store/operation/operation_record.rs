@@ -159,8 +159,10 @@ impl FileMoves {
     /// Adds the moves in a folder of the working tree, whose paths begin there.
     pub fn add_below(&mut self, folder: &RepoPath, moves: FileMoves) {
         let at = |path: RepoPath| folder.join(&path);
-        let directory =
-            |found: Directory| Directory { path: folder.join(&found.path), mode: found.mode };
+        let directory = |directory: Directory| Directory {
+            path: folder.join(&directory.path),
+            mode: directory.mode,
+        };
         self.aside.extend(moves.aside.into_iter().map(at));
         self.remove_directories.extend(moves.remove_directories.into_iter().map(directory));
         self.make_directories.extend(moves.make_directories.into_iter().map(directory));

@@ -31,13 +31,13 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
 
 /// Lists the backups of refs that the migrations to git-lfs among the operations made.
 pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>> {
-    let mut found = Vec::new();
+    let mut refs = Vec::new();
     let is_migration = |entry: &&&LogEntry| entry.record.kind == Kind::LfsMigrate;
     for entry in entries.iter().filter(is_migration) {
         let below = repo.refs_below(&ref_names::backups_of(entry.record.op))?;
-        found.extend(below.into_iter().map(|found| (found.name, found.id)));
+        refs.extend(below.into_iter().map(|refs| (refs.name, refs.id)));
     }
-    Ok(found)
+    Ok(refs)
 }
 
 /// Deletes operations: their refs in one transaction, with the backups of migrations, then the files they

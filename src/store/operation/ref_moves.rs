@@ -16,13 +16,13 @@ pub(super) fn refs_at(
     record: &Record,
     side: impl Fn(&RefChange) -> Option<Oid>,
 ) -> Result<Vec<RefChange>> {
-    let mut found = Vec::new();
+    let mut changes = Vec::new();
     for change in &record.refs {
         if change.old != change.new && session.repo.find_ref(&change.name)? == side(change) {
-            found.push(change.clone());
+            changes.push(change.clone());
         }
     }
-    Ok(found)
+    Ok(changes)
 }
 
 /// Moves refs to complete an operation or to undo it.

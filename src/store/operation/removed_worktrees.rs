@@ -35,10 +35,10 @@ pub fn expired(session: &Session, now: &Moment, keep_days: u64) -> Result<Vec<Ex
     };
     let kept = Places::kept_in(repo.common_dir());
     let refs = repo.refs_below(ref_names::OPERATIONS)?.into_iter();
-    let of_refs = refs.filter_map(|found| Some(ref_names::parse_operation(&found.name)?.0));
+    let of_refs = refs.filter_map(|operation| Some(ref_names::parse_operation(&operation.name)?.0));
     let of_files = moved_aside::worktrees(&kept).into_iter();
     let keys: BTreeSet<_> = of_refs.chain(of_files.map(|(key, _)| key)).collect();
-    let mut found = Vec::new();
+    let mut expired = Vec::new();
     for key in keys.difference(&living) {
         let places = Places {
             key: key.clone(),
@@ -47,13 +47,13 @@ pub fn expired(session: &Session, now: &Moment, keep_days: u64) -> Result<Vec<Ex
         };
         let log = Log::read(repo, &places)?;
         let old = prune::expired(&log, now, keep_days, u64::MAX);
-        found.push(Expired {
+        expired.push(Expired {
             entries: old.into_iter().cloned().collect(),
             orphans: prune::orphans(session, &places, now, keep_days)?,
             places,
         });
     }
-    Ok(found)
+    Ok(expired)
 }
 
 /// Returns the keys of the worktrees that exist; `None` if not all are known.

@@ -36,12 +36,12 @@ pub struct Damaged {
 /// Finds the loose refs that hold no object id; symbolic refs of others do not count as damaged.
 pub fn find_damaged(repo: &Repo) -> Damaged {
     let all = repo.damaged_refs_below("refs/").into_iter();
-    let is_ours = |found: &DamagedRef| {
-        let name = found.name.as_bytes();
+    let is_ours = |damaged_ref: &DamagedRef| {
+        let name = damaged_ref.name.as_bytes();
         OURS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
     };
     let (ours, mut others): (Vec<_>, Vec<_>) = all.partition(is_ours);
-    others.retain(|found| !found.is_symbolic);
+    others.retain(|damaged_ref| !damaged_ref.is_symbolic);
     Damaged { ours, others }
 }
 
@@ -52,9 +52,9 @@ pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     let is_partial = repo.is_partial();
     let mut lost = Vec::new();
     for prefix in OURS {
-        for found in repo.refs_below(prefix)? {
-            if let Some(missing) = missing_of(repo, found.id, is_partial) {
-                lost.push(LostRef { name: found.name, id: found.id, missing });
+        for listed in repo.refs_below(prefix)? {
+            if let Some(missing) = missing_of(repo, listed.id, is_partial) {
+                lost.push(LostRef { name: listed.name, id: listed.id, missing });
             }
         }
     }

@@ -7,9 +7,9 @@ use crate::model::text::shell_word;
 const SAVED: &str = "refs/saved/";
 
 /// Says that a ref is in the way of another one, which is named beside it; `whose` is `here`, or `of` a repository.
-pub fn reason(found: &InTheWay, whose: &str) -> String {
-    let name = &found.name;
-    match &found.content {
+pub fn reason(obstacle: &InTheWay, whose: &str) -> String {
+    let name = &obstacle.name;
+    match &obstacle.content {
         RefContent::Object => format!("the ref '{name}' {whose} is in the way of this name"),
         RefContent::Symbolic(target) => format!(
             "the symbolic ref '{name}' {whose}, which leads to '{target}', is in the way of this name"
@@ -23,10 +23,10 @@ pub fn reason(found: &InTheWay, whose: &str) -> String {
 
 /// Returns the command that makes room in the repository that `git` is called for, and the next step, `then`. Nothing that
 /// was saved before is overwritten. A branch is work: a name for it is up to a person.
-pub fn room(found: &InTheWay, git: &str, then: &str) -> String {
-    let name = found.name.to_string();
+pub fn room(obstacle: &InTheWay, git: &str, then: &str) -> String {
+    let name = obstacle.name.to_string();
     let quoted = shell_word(&name);
-    match &found.content {
+    match &obstacle.content {
         RefContent::Object => {}
         RefContent::Symbolic(target) => {
             return format!(
@@ -36,7 +36,7 @@ pub fn room(found: &InTheWay, git: &str, then: &str) -> String {
         RefContent::Broken(damaged) => return format!("{}; then: {then}", damaged.removal()),
     }
     if name.contains("refs/heads/") {
-        let branch = shell_word(&found.name.short());
+        let branch = shell_word(&obstacle.name.short());
         return format!("{git} branch -m {branch} NAME   # then: {then}");
     }
     let saved = name.trim_start_matches("refs/").replace('/', "-");

@@ -290,18 +290,18 @@ fn left_at_the_top(hub: &Path) -> Vec<PathBuf> {
 }
 
 fn left_in_hub(hub: &Path) -> Vec<PathBuf> {
-    let mut found = left_at_the_top(hub);
-    lock_notes::collect_locks(&hub.join("refs"), &mut found);
-    found
+    let mut locks = left_at_the_top(hub);
+    lock_notes::collect_locks(&hub.join("refs"), &mut locks);
+    locks
 }
 
 fn left_on_copies(repo: &Repo) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut locks = Vec::new();
     for prefix in [ref_names::AGENTS, ref_names::DESKS, ref_names::REMOTES] {
         let folder = RefName::from(prefix).under(repo.common_dir());
-        lock_notes::collect_locks(&folder, &mut found);
+        lock_notes::collect_locks(&folder, &mut locks);
     }
-    found
+    locks
 }
 
 fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {

@@ -114,9 +114,9 @@ impl<'r> Histories<'r> {
     /// Lists the commits of a history, the newest first. A commit that is not here ends it. Refuses more than 50,000,
     /// with `value-too-large`.
     pub fn commits(&mut self, tip: Oid) -> Result<Vec<Oid>> {
-        let found = self.first_commits(tip, MAX_WALKED + 1)?;
-        if found.len() <= MAX_WALKED {
-            return Ok(found);
+        let first_commits = self.first_commits(tip, MAX_WALKED + 1)?;
+        if first_commits.len() <= MAX_WALKED {
+            return Ok(first_commits);
         }
         let message = format!("a version of it has more than {MAX_WALKED} commits");
         Err(Error::new(Code::ValueTooLarge, message))
@@ -124,20 +124,20 @@ impl<'r> Histories<'r> {
 
     /// Lists the newest commits of a history, at most this number of them.
     pub fn first_commits(&mut self, tip: Oid, most: usize) -> Result<Vec<Oid>> {
-        let mut found = Vec::new();
+        let mut commits = Vec::new();
         let mut known = BTreeSet::from([tip]);
         let mut open = VecDeque::from([tip]);
         while let Some(commit) = open.pop_front() {
             let Some(node) = self.node(commit)? else {
                 continue;
             };
-            found.push(commit);
+            commits.push(commit);
             open.extend(node.parents.iter().filter(|parent| known.insert(**parent)));
-            if found.len() == most {
+            if commits.len() == most {
                 break;
             }
         }
-        Ok(found)
+        Ok(commits)
     }
 
     fn node(&mut self, commit: Oid) -> Result<Option<&Node>> {

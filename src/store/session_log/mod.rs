@@ -92,9 +92,9 @@ impl SessionLogs {
     fn refuse_symlink(&self) -> Result<()> {
         let folder = sessions_of(&self.repository_id);
         for path in [".colony".into(), SESSIONS.into(), folder] {
-            let found = safe_open::stat_below(&self.root, &path)
+            let stat = safe_open::stat_below(&self.root, &path)
                 .map_err(|fault| fault.error(Code::PathInTheWay, &path))?;
-            if found.is_some_and(|found| found.kind != EntryKind::Directory) {
+            if stat.is_some_and(|stat| stat.kind != EntryKind::Directory) {
                 let message = format!("cannot read '{path}': it is not a directory");
                 return Err(Error::new(Code::PathInTheWay, message)
                     .detail("path", &path)
@@ -116,10 +116,10 @@ impl SessionLogs {
     pub fn has_file(&self, id: &SessionId) -> Result<bool> {
         self.refuse_symlink()?;
         let path = self.path_below(id);
-        let found = safe_open::stat_below(&self.root, &path);
-        match found.map_err(|fault| fault_error(fault, &path))? {
+        let stat = safe_open::stat_below(&self.root, &path);
+        match stat.map_err(|fault| fault_error(fault, &path))? {
             None => Ok(false),
-            Some(found) if found.kind == EntryKind::File => Ok(true),
+            Some(stat) if stat.kind == EntryKind::File => Ok(true),
             Some(_) => Err(fault_error(Fault::NoPlainFile, &path)),
         }
     }

@@ -125,11 +125,11 @@ fn new_commits(repo: &Repo, record: &Record) -> Vec<Oid> {
     let Some((old, new)) = moved.map(|change| (change.old, change.new)) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut commits = Vec::new();
     let mut at = new;
     while let Some(commit) = at.filter(|commit| Some(*commit) != old) {
-        found.push(commit);
-        if found.len() > MAX_COMMITS {
+        commits.push(commit);
+        if commits.len() > MAX_COMMITS {
             return Vec::new();
         }
         at = repo.read_commit(commit).ok().and_then(|commit| commit.parents.first().copied());
@@ -138,8 +138,8 @@ fn new_commits(repo: &Repo, record: &Record) -> Vec<Oid> {
     if at != old {
         return Vec::new();
     }
-    found.reverse();
-    found
+    commits.reverse();
+    commits
 }
 
 fn decision_of(repo: &Repo, commit: Oid) -> Option<String> {

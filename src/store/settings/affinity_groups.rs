@@ -66,11 +66,11 @@ fn row(text: &str, item: &Spanned<DeValue<'_>>) -> Result<GroupRow, GroupFault> 
     };
     let (name, patterns) = (require("name")?, require("patterns")?);
     let wrong = |value: &Spanned<DeValue<'_>>, why: &str| Err(fault(text, value, why.to_owned()));
-    let DeValue::String(found) = name.get_ref() else {
+    let DeValue::String(group_name) = name.get_ref() else {
         return wrong(name, "'name' is not a text");
     };
     let is_plain = |name: &str| !name.chars().any(char::is_control) && name.len() <= MAX_NAME_BYTES;
-    if found.trim().is_empty() || !is_plain(found) {
+    if group_name.trim().is_empty() || !is_plain(group_name) {
         return wrong(
             name,
             "'name' is empty, has more than 256 bytes, or holds control characters",
@@ -92,7 +92,7 @@ fn row(text: &str, item: &Spanned<DeValue<'_>>) -> Result<GroupRow, GroupFault> 
         let start = position(text, pattern.span().start);
         read.push((text_of_pattern.clone().into_owned(), start));
     }
-    Ok(GroupRow { name: found.clone().into_owned(), patterns: read })
+    Ok(GroupRow { name: group_name.clone().into_owned(), patterns: read })
 }
 
 fn fault(text: &str, at: &Spanned<DeValue<'_>>, message: String) -> GroupFault {

@@ -44,16 +44,16 @@ impl AgentRule {
 
     /// Returns `true` if a path is allowed; some patterns match directories only.
     pub fn holds(&self, path: &RepoPath, is_directory: bool) -> bool {
-        let mut found = false;
+        let mut is_held = false;
         for pattern in &self.patterns {
             if pattern.matches(path, is_directory) {
                 if pattern.is_negative() {
                     return false;
                 }
-                found = true;
+                is_held = true;
             }
         }
-        found
+        is_held
     }
 
     /// Returns the patterns as written.
@@ -97,8 +97,8 @@ pub fn path_of(agent: &str) -> RepoPath {
 /// Returns the role of an agent: `role` of its file in a tree. One that is not a plain word, or cannot be read,
 /// counts as absent.
 pub fn role_of(repo: &Repo, tree: Oid, agent: &str) -> Option<String> {
-    let found = |folder: &str| find_file(repo, tree, folder, agent).ok().flatten();
-    let (path, blob) = FOLDERS.into_iter().find_map(found)?;
+    let role_file = |folder: &str| find_file(repo, tree, folder, agent).ok().flatten();
+    let (path, blob) = FOLDERS.into_iter().find_map(role_file)?;
     let text = read_text(repo, &path, blob).ok()?;
     let read = yaml::read_placed(front_matter(&text).ok()?).ok()?;
     let Node::Map(entries) = read.node else {
@@ -144,9 +144,9 @@ fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option
     }
     match variant {
         None => Ok(None),
-        Some(found) => {
+        Some(other) => {
             let message = format!("only case tells its name from that of '{agent}'");
-            Err(invalid(&found, None, &message))
+            Err(invalid(&other, None, &message))
         }
     }
 }

@@ -12,15 +12,15 @@ const MAX_PATTERNS: usize = 1000;
 /// Reads the patterns of a whole file; positions count from its beginning.
 pub(super) fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
     let front = front_matter(text)?;
-    let mut found = scope_of(front).map_err(|mut fault| {
+    let mut patterns = scope_of(front).map_err(|mut fault| {
         // The line with the dashes comes before.
         if let Some(position) = &mut fault.position {
             position.line += 1;
         }
         fault
     })?;
-    found.sort_by_key(|pattern| !pattern.is_negative());
-    Ok(found)
+    patterns.sort_by_key(|pattern| !pattern.is_negative());
+    Ok(patterns)
 }
 
 /// Returns the YAML between the dashes at the beginning of the file.
@@ -113,7 +113,7 @@ fn block(text: &str, position: Position) -> Result<Vec<PathPattern>, Fault> {
         };
         return list(text, &items).map_err(placed);
     }
-    let mut found = Vec::new();
+    let mut patterns = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let place = at(number + 1, 1);
         let line = line.trim();
@@ -123,12 +123,12 @@ fn block(text: &str, position: Position) -> Result<Vec<PathPattern>, Fault> {
         if line.contains(" #") {
             return Err(fault(place, "a comment needs a line of its own here"));
         }
-        found.push(pattern(line, place)?);
+        patterns.push(pattern(line, place)?);
     }
-    match found.len() {
+    match patterns.len() {
         0 => Err(fault(position, "'scope' is empty; [] allows nothing")),
         many if many > MAX_PATTERNS => Err(fault(position, "there are too many patterns")),
-        _ => Ok(found),
+        _ => Ok(patterns),
     }
 }
 
@@ -159,11 +159,11 @@ mod tests {
     use super::*;
 
     fn read_scope(text: &str) -> Result<Vec<String>, (usize, usize)> {
-        let found = patterns_of(text).map_err(|fault| {
+        let patterns = patterns_of(text).map_err(|fault| {
             let position = fault.position.unwrap();
             (position.line, position.column)
         })?;
-        let texts = found.iter().map(|pattern| pattern.as_str().to_owned());
+        let texts = patterns.iter().map(|pattern| pattern.as_str().to_owned());
         Ok(texts.collect())
     }
 

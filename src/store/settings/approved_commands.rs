@@ -64,9 +64,9 @@ pub fn tests(world: &World, repo: &Repo, tree: Oid) -> Result<Commands> {
 }
 
 fn commands_of(layers: &Layers<'_>, key: &str) -> Result<Commands> {
-    let found = layers.require(key)?;
-    let named_by = if found.is_of_repository() { NamedBy::Repository } else { NamedBy::User };
-    Ok(Commands { texts: lines_of(&found.value), named_by })
+    let resolved = layers.require(key)?;
+    let named_by = if resolved.is_of_repository() { NamedBy::Repository } else { NamedBy::User };
+    Ok(Commands { texts: lines_of(&resolved.value), named_by })
 }
 
 fn lines_of(text: &str) -> Vec<String> {
@@ -94,7 +94,7 @@ impl Approvals {
 
     /// Returns `true` if exactly this text was approved.
     pub fn has(&self, text: &str) -> bool {
-        plain_file::read(self.0.join(id_of(text))).is_ok_and(|found| found == text.as_bytes())
+        plain_file::read(self.0.join(id_of(text))).is_ok_and(|approved| approved == text.as_bytes())
     }
 
     /// Records the approval of exactly this text.

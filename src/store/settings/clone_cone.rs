@@ -15,9 +15,9 @@ pub const KEY: &str = "colony.clone.sparse";
 pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Vec<String>> {
     let flags = Flags::default();
     let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
-    let found = layers.require(KEY)?;
-    match check(found.kind(), &found.value) {
-        Ok(()) => Ok(parse_list(&found.value)),
-        Err(wanted) => Err(found.invalid(&wanted)),
+    let cone = layers.require(KEY)?;
+    match check(cone.kind(), &cone.value) {
+        Ok(()) => Ok(parse_list(&cone.value)),
+        Err(wanted) => Err(cone.invalid(&wanted)),
     }
 }

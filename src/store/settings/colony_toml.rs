@@ -107,13 +107,13 @@ pub struct FoundFiles {
 /// Reads the files that count here; never fails.
 pub fn find(world: &World, repo: &Repo) -> FoundFiles {
     let root = repo.workdir();
-    let mut found = FoundFiles::default();
-    found.root = read(repo, Path::new(""), &mut found.problems);
+    let mut files = FoundFiles::default();
+    files.root = read(repo, Path::new(""), &mut files.problems);
     let here = world.cwd.canonicalize().ok();
     let below = here.as_ref().and_then(|here| here.strip_prefix(root).ok());
     let inside = below.filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"));
-    found.directory = inside.and_then(|below| read(repo, below, &mut found.problems));
-    found
+    files.directory = inside.and_then(|below| read(repo, below, &mut files.problems));
+    files
 }
 
 /// Returns the path of the file in a tree.
@@ -178,7 +178,7 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let place = |offset| Position::of(text.as_bytes(), offset);
     let table = toml_text::open(text)
         .map_err(|fault| (fault.position, format!("it is ignored: {}", fault.message)))?;
-    let mut found = Vec::new();
+    let mut spans = Vec::new();
     for (name, value) in table.get_ref() {
         let top: &str = name.get_ref().as_ref();
         if TABLES.contains(&top) {
@@ -191,18 +191,18 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
                     let below: &str = name.get_ref().as_ref();
                     (name.span().start, format!("{top}.{below}"), value)
                 });
-                found.extend(below);
+                spans.extend(below);
             }
-            _ => found.push((name.span().start, top.to_owned(), value)),
+            _ => spans.push((name.span().start, top.to_owned(), value)),
         }
     }
-    found.sort_by_key(|(start, ..)| *start);
+    spans.sort_by_key(|(start, ..)| *start);
     let entry = |(start, name, value): (usize, String, &toml::Spanned<DeValue<'_>>)| TomlEntry {
         name,
         value: text_of(value.get_ref()),
         position: place(start),
     };
-    Ok(found.into_iter().map(entry).collect())
+    Ok(spans.into_iter().map(entry).collect())
 }
 
 /// Returns `true` if a name is a group of settings.

@@ -47,8 +47,8 @@ impl McpSettings {
     /// Reads them.
     pub(super) fn of(layers: &Layers<'_>) -> Result<McpSettings> {
         let range = |key| {
-            let found = layers.require(key)?;
-            parse_range(found.kind(), &found.value).map_err(|wanted| found.invalid(&wanted))
+            let setting = layers.require(key)?;
+            parse_range(setting.kind(), &setting.value).map_err(|wanted| setting.invalid(&wanted))
         };
         let argument = layers.require(MAX_ARGUMENT)?;
         let bytes =

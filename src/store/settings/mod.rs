@@ -166,9 +166,9 @@ pub struct MapSettings {
 impl MapSettings {
     fn of(layers: &Layers<'_>) -> Result<MapSettings> {
         let number = |key| {
-            let found = layers.require(key)?;
-            let number = parse_range(found.kind(), &found.value);
-            number.map_err(|wanted| found.invalid(&wanted))
+            let setting = layers.require(key)?;
+            let number = parse_range(setting.kind(), &setting.value);
+            number.map_err(|wanted| setting.invalid(&wanted))
         };
         let truth = |key| truth(layers, key);
         let tokenizer = layers.require("colony.map.tokenizer")?;
@@ -190,8 +190,8 @@ impl MapSettings {
 }
 
 fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
-    let found = layers.require(key)?;
-    parse_truth(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Truth)))
+    let setting = layers.require(key)?;
+    parse_truth(&setting.value).ok_or_else(|| setting.invalid(&wanted(Kind::Truth)))
 }
 
 fn cargo(layers: &Layers<'_>) -> Result<CargoLeave> {
@@ -203,21 +203,21 @@ impl Settings {
     /// Returns the settings in effect, typed.
     pub fn of(layers: &Layers<'_>) -> Result<Settings> {
         let number = |key| {
-            let found = layers.require(key)?;
-            parse_number(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Number)))
+            let setting = layers.require(key)?;
+            parse_number(&setting.value).ok_or_else(|| setting.invalid(&wanted(Kind::Number)))
         };
         let range = |key| {
-            let found = layers.require(key)?;
-            let number = parse_range(found.kind(), &found.value).map(u64::from);
-            number.map_err(|wanted| found.invalid(&wanted))
+            let setting = layers.require(key)?;
+            let number = parse_range(setting.kind(), &setting.value).map(u64::from);
+            number.map_err(|wanted| setting.invalid(&wanted))
         };
         let list = |key| Ok(parse_list(&layers.require(key)?.value));
         let text = |key| -> Result<_> {
             Ok(Some(layers.require(key)?.value).filter(|text| !text.is_empty()))
         };
         let seconds = |key| {
-            let found = layers.require(key)?;
-            parse_seconds(&found.value).map_err(|wanted| found.invalid(&wanted))
+            let setting = layers.require(key)?;
+            parse_seconds(&setting.value).map_err(|wanted| setting.invalid(&wanted))
         };
         Ok(Settings {
             agent: text("colony.agent")?,
@@ -277,9 +277,9 @@ fn submodule_edits(layers: &Layers<'_>) -> Result<SubmoduleEdits> {
 }
 
 fn co_author(layers: &Layers<'_>) -> Result<Option<Identity>> {
-    let found = layers.require("colony.commit.coAuthor")?;
-    match Identity::parse(&found.value) {
-        None if !found.value.is_empty() => Err(found.invalid(&wanted(Kind::Person))),
+    let setting = layers.require("colony.commit.coAuthor")?;
+    match Identity::parse(&setting.value) {
+        None if !setting.value.is_empty() => Err(setting.invalid(&wanted(Kind::Person))),
         person => Ok(person),
     }
 }
@@ -287,7 +287,7 @@ fn co_author(layers: &Layers<'_>) -> Result<Option<Identity>> {
 /// Returns how long a prompt may look for changes. A malformed value is reported by 'config'; here it counts
 /// as unset.
 pub fn line_time(layers: &Layers<'_>) -> Duration {
-    let found = layers.require("colony.lineTime").ok();
-    let time = found.and_then(|found| parse_seconds(&found.value).ok());
+    let setting = layers.require("colony.lineTime").ok();
+    let time = setting.and_then(|setting| parse_seconds(&setting.value).ok());
     time.flatten().unwrap_or(Duration::ZERO)
 }

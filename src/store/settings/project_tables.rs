@@ -76,8 +76,8 @@ impl Reader<'_> {
         let mut views = Vec::new();
         if let Some(value) = table.get("views") {
             for (view, policy) in self.table(value, "views")? {
-                let found = ContextView::named(view.get_ref().as_ref());
-                let Some(view) = found else {
+                let known_view = ContextView::named(view.get_ref().as_ref());
+                let Some(view) = known_view else {
                     return self.fail(policy, unknown_view(view.get_ref().as_ref()));
                 };
                 views.push((view, self.policy(policy)?));

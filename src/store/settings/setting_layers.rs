@@ -70,9 +70,9 @@ impl<'a> Layers<'a> {
     pub fn problems(&self) -> Vec<SettingsProblem> {
         let mut problems = self.files.problems.clone();
         problems.extend(ProtectedBranches::read(self.world, self.repo).problems);
-        for found in TABLE.iter().map(|row| self.find(row)) {
-            if let Err(wanted) = check(found.setting.kind, &found.value) {
-                let Effective { key, value, origin, path, line, column, .. } = found.effective();
+        for resolved in TABLE.iter().map(|row| self.find(row)) {
+            if let Err(wanted) = check(resolved.setting.kind, &resolved.value) {
+                let Effective { key, value, origin, path, line, column, .. } = resolved.effective();
                 problems.push(SettingsProblem {
                     path: path.unwrap_or_default(),
                     line,
@@ -123,7 +123,7 @@ impl<'a> Layers<'a> {
         }
         if setting.set_by == SetBy::UserFiles {
             return match self.repo.config_of_user(self.world, setting.key) {
-                Some(found) => from(found.value.clone(), Source::Git(found)),
+                Some(git_value) => from(git_value.value.clone(), Source::Git(git_value)),
                 None => from(setting.default.to_owned(), Source::BuiltIn),
             };
         }
@@ -142,7 +142,7 @@ impl<'a> Layers<'a> {
             }
         }
         match self.repo.config_with_origin(self.world, setting.key) {
-            Some(found) => from(found.value.clone(), Source::Git(found)),
+            Some(git_value) => from(git_value.value.clone(), Source::Git(git_value)),
             None => from(setting.default.to_owned(), Source::BuiltIn),
         }
     }

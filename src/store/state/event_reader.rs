@@ -174,8 +174,8 @@ fn look_at(path: &Path) -> FileStats {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     [path, Path::new(&log)].map(|path| {
-        let found = std::fs::symlink_metadata(path).ok()?;
-        Some((found.ino(), found.mtime(), found.mtime_nsec(), found.len()))
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
     })
 }
 
@@ -202,11 +202,11 @@ impl<'a> OpenLog<'a> {
         let connection = database.reader();
         let transaction = connection.unchecked_transaction()?;
         let one = |sql: &str| {
-            let found = connection
+            let number = connection
                 .query_row(sql, [], |row| row.get::<_, Option<i64>>(0))
                 .optional()
                 .map(Option::flatten)?;
-            Ok::<_, Unusable>(found.and_then(|number| u64::try_from(number).ok()))
+            Ok::<_, Unusable>(number.and_then(|number| u64::try_from(number).ok()))
         };
         let epoch: Option<String> =
             connection.query_row("SELECT epoch FROM log", [], |row| row.get(0)).optional()?;

@@ -59,9 +59,9 @@ fn choose(home: &Path, of_user: Option<PathBuf>) -> PathBuf {
 
 /// Returns `true` if a folder is on a file system that other machines share.
 fn is_on_network(folder: &Path) -> bool {
-    rustix::fs::statfs(folder).is_ok_and(|found| {
+    rustix::fs::statfs(folder).is_ok_and(|file_system| {
         // The type of the field depends on the platform; the numbers have 32 bits.
-        let magic = u64::try_from(found.f_type).unwrap_or_default() & 0xffff_ffff;
+        let magic = u64::try_from(file_system.f_type).unwrap_or_default() & 0xffff_ffff;
         NETWORK_FILE_SYSTEMS.contains(&magic)
     })
 }

@@ -205,8 +205,8 @@ mod tests {
         }
         let mut cursor = readings.cursor();
         let mut find = |path: &str| cursor.find(&RepoPath::from(path)).is_some();
-        let found = ["0", "a", "b", "b/c", "c", "d", "e"].map(&mut find);
-        assert_eq!(found, [false, true, false, true, false, true, false]);
+        let is_found = ["0", "a", "b", "b/c", "c", "d", "e"].map(&mut find);
+        assert_eq!(is_found, [false, true, false, true, false, true, false]);
         assert_eq!(readings.cursor().next, Some(reading("a", 2)));
     }
 

@@ -228,18 +228,18 @@ fn load(
     connection: &Connection,
     faults: &[&Wanted],
 ) -> Result<Result<Vec<StoredPage>, Vec<PageKey>>, Unusable> {
-    let (mut found, mut gone) = (Vec::new(), Vec::new());
+    let (mut pages, mut gone) = (Vec::new(), Vec::new());
     for wanted in faults {
         let page = match &wanted.page {
             Some(page) => Some(page.clone()),
             None => stored_pages::find(connection, wanted.id)?,
         };
         match page {
-            Some(page) => found.push(page),
+            Some(page) => pages.push(page),
             None => gone.push(wanted.id),
         }
     }
-    Ok(if gone.is_empty() { Ok(found) } else { Err(gone) })
+    Ok(if gone.is_empty() { Ok(pages) } else { Err(gone) })
 }
 
 /// Chooses the pages that leave, or returns those that cannot where too few can.

@@ -82,8 +82,8 @@ pub(super) fn keep(connection: &Connection, page: &StoredPage) -> Result<(), Unu
 
 /// Returns those of some pages that are stored.
 fn find_all(connection: &Connection, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
-    let found = ids.iter().map(|id| find(connection, *id).transpose());
-    found.flatten().collect()
+    let pages = ids.iter().map(|id| find(connection, *id).transpose());
+    pages.flatten().collect()
 }
 
 pub(super) fn find(connection: &Connection, id: PageKey) -> Result<Option<StoredPage>, Unusable> {

@@ -248,16 +248,16 @@ fn run(state: &mut State, model: &mut Model, step: &Step) {
 fn check(state: &mut State, model: &Model) {
     for (agent, name) in AGENTS.iter().enumerate() {
         let residents = state.residents(name).unwrap();
-        let found: Vec<u8> = residents.iter().map(|page| page.id[0]).collect();
-        assert_eq!(found, model.pages(agent));
+        let page_ids: Vec<u8> = residents.iter().map(|page| page.id[0]).collect();
+        assert_eq!(page_ids, model.pages(agent));
     }
     let valid = model.locks.iter().filter(|(_, until)| **until > model.now);
     let mut held: Vec<_> =
         valid.map(|((agent, page), until)| (*page, AGENTS[*agent], *until)).collect();
     held.sort_unstable();
     let locks = state.locks(model.now).unwrap();
-    let found = locks.iter().map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
-    assert_eq!(found.collect::<Vec<_>>(), held);
+    let held_locks = locks.iter().map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
+    assert_eq!(held_locks.collect::<Vec<_>>(), held);
 }
 
 proptest! {

@@ -190,10 +190,10 @@ impl TierSet {
 
     /// Makes the fragments those of the files that were found, the best first: new content goes to the hot tier, and
     /// all others are deleted.
-    pub(super) fn hydrate(&mut self, found: &[NewFragment], now: i64) {
+    pub(super) fn hydrate(&mut self, fragments: &[NewFragment], now: i64) {
         let mut before = std::mem::take(&mut self.fragments);
         // The best is used last, and so goes last.
-        for file in found.iter().rev() {
+        for file in fragments.iter().rev() {
             let known = before.remove(&file.name);
             let fragment = match known {
                 Some(known) if known.file.hash == file.hash => known,

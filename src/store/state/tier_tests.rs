@@ -172,8 +172,8 @@ fn simple(it: &Fragment) -> Simple {
 }
 
 fn check(state: &mut State, model: &Model) {
-    let found = state.fragments(OWNER).unwrap();
-    let mut in_order: Vec<&Fragment> = found.iter().collect();
+    let stored = state.fragments(OWNER).unwrap();
+    let mut in_order: Vec<&Fragment> = stored.iter().collect();
     // Those in no tier have no order.
     in_order.sort_by_key(|it| it.tier.map(|_| it.used));
     let line: Vec<Simple> = in_order.into_iter().map(simple).collect();
@@ -185,7 +185,7 @@ fn check(state: &mut State, model: &Model) {
     let moves = [counters.promotions, counters.demotions, counters.evictions];
     assert_eq!(moves, model.moves);
     let mut sums: BTreeMap<Tier, (u64, usize)> = BTreeMap::new();
-    for it in &found {
+    for it in &stored {
         if let Some(tier) = it.tier {
             let sum = sums.entry(tier).or_default();
             *sum = (sum.0 + it.file.tokens, sum.1 + 1);
@@ -210,8 +210,8 @@ proptest! {
             }
             let (mut files, mut names) = (Vec::new(), Vec::new());
             let taken = match step {
-                Step::Hydrate(found) => {
-                    files.extend(found.iter().map(|&(name, content)| file(name, content)));
+                Step::Hydrate(hydrated) => {
+                    files.extend(hydrated.iter().map(|&(name, content)| file(name, content)));
                     TierStep::Hydrate(&files)
                 }
                 Step::Access(used) => {

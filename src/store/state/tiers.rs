@@ -72,7 +72,7 @@ impl State {
             after.age(now);
             let mut hits = 0;
             match step {
-                TierStep::Hydrate(found) => after.hydrate(found, now),
+                TierStep::Hydrate(fragments) => after.hydrate(fragments, now),
                 TierStep::Access(names) => hits = after.access(names, now),
                 TierStep::Age => {}
             }
@@ -233,14 +233,14 @@ fn named(
     );
     let [repository, agent, project] = key(owner);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut found = Vec::new();
+    let mut fragments = Vec::new();
     for name in names {
         let path = name.path.as_bytes();
         let wanted = params![repository, agent, project, name.resource, path];
         let rows = statement.query_map(wanted, fragment)?;
-        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+        fragments.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
     }
-    Ok(found)
+    Ok(fragments)
 }
 
 /// Sums up each tier that has fragments, without reading them.

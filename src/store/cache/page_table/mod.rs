@@ -277,7 +277,7 @@ impl PageTable {
         from: [u8; 16],
         to: [u8; 16],
     ) -> Result<Vec<FoundPage>, Unusable> {
-        let mut found = Vec::new();
+        let mut pages = Vec::new();
         for scope in scopes {
             let sql = "SELECT page, path FROM pages WHERE scope = ?1 AND page BETWEEN ?2 AND ?3";
             let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -290,10 +290,10 @@ impl PageTable {
                 })
             })?;
             for row in rows {
-                found.push(row?);
+                pages.push(row?);
             }
         }
-        Ok(found)
+        Ok(pages)
     }
 
     /// Records a mapping, if the scope is still `before`; returns the scope otherwise.

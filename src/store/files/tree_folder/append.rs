@@ -65,11 +65,11 @@ impl TreeFolder {
                 break (file, is_locked);
             }
         };
-        let found = file.metadata().map_err(cannot)?;
-        if let Some(problem) = to.expected.problem_of(&found) {
+        let metadata = file.metadata().map_err(cannot)?;
+        if let Some(problem) = to.expected.problem_of(&metadata) {
             return Err(self.not_expected(to.name, to.expected, problem));
         }
-        let before = found.len();
+        let before = metadata.len();
         if before.saturating_add(line.len() as u64) > to.limit_bytes {
             return match to.keeping {
                 Keeping::All => Err(self.full(to, before, line)),
@@ -123,7 +123,7 @@ impl TreeFolder {
     fn is_at(&self, name: &str, file: &File) -> std::io::Result<bool> {
         let own = file.metadata()?;
         match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok((found.st_dev, found.st_ino) == (own.dev(), own.ino())),
+            Ok(stat) => Ok((stat.st_dev, stat.st_ino) == (own.dev(), own.ino())),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -186,12 +186,14 @@ impl TreeFolder {
 
 impl Expected {
     /// Returns the reason why a file is not the expected one.
-    fn problem_of(self, found: &Metadata) -> Option<&'static str> {
-        match (self, found) {
-            (_, found) if !found.is_file() => Some("it is not a plain file"),
+    fn problem_of(self, metadata: &Metadata) -> Option<&'static str> {
+        match (self, metadata) {
+            (_, metadata) if !metadata.is_file() => Some("it is not a plain file"),
             (Expected::Any, _) => None,
-            (_, found) if found.uid() != own_user() => Some("it belongs to another user"),
-            (_, found) if found.mode() & 0o077 != 0 => Some("others than its owner may use it"),
+            (_, metadata) if metadata.uid() != own_user() => Some("it belongs to another user"),
+            (_, metadata) if metadata.mode() & 0o077 != 0 => {
+                Some("others than its owner may use it")
+            }
             _ => None,
         }
     }

@@ -109,10 +109,10 @@ impl TreeFolder {
         if !file.metadata().map_err(cannot)?.is_file() {
             return Err(in_the_way());
         }
-        let mut found = Vec::new();
-        let read = file.take(HIDE_ALL.len() as u64 + 1).read_to_end(&mut found);
+        let mut content = Vec::new();
+        let read = file.take(HIDE_ALL.len() as u64 + 1).read_to_end(&mut content);
         read.map_err(cannot)?;
-        Ok(found == HIDE_ALL)
+        Ok(content == HIDE_ALL)
     }
 
     /// Renames a file over another, or deletes it if that fails.
