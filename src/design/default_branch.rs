@@ -22,8 +22,8 @@ pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
         }
         let there = RefName::from(format!("{REMOTE}{name}").as_str());
         let local = repo.find_ref(&branch)?;
-        let found = local.map_or_else(|| repo.find_ref(&there), |commit| Ok(Some(commit)));
-        if let Some(commit) = found? {
+        let tip = local.map_or_else(|| repo.find_ref(&there), |commit| Ok(Some(commit)));
+        if let Some(commit) = tip? {
             return Ok(Some((branch, commit)));
         }
     }

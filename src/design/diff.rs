@@ -177,7 +177,7 @@ fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
         return of_checkpoint();
     }
     match names::find(repo, name) {
-        Ok(found) => Ok((found.commit, repo.tree_of(Some(found.commit))?)),
+        Ok(named) => Ok((named.commit, repo.tree_of(Some(named.commit))?)),
         Err(unknown) if unknown.code() == Code::RevisionNotFound => {
             of_checkpoint().map_err(|_| unknown.detail("name", name))
         }

@@ -22,10 +22,10 @@ pub fn of(session: &Session) -> Result<String> {
     add(format!("{:?}", scan.head).as_bytes());
     add(uncommitted::from_outside(session, &scan).as_bytes());
     add(session.repo.write_index_tree(&scan)?.to_string().as_bytes());
-    for found in session.repo.refs_below("refs/")? {
-        if !found.name.as_bytes().starts_with(LOCAL) {
-            add(found.name.as_bytes());
-            add(found.id.to_string().as_bytes());
+    for reference in session.repo.refs_below("refs/")? {
+        if !reference.name.as_bytes().starts_with(LOCAL) {
+            add(reference.name.as_bytes());
+            add(reference.id.to_string().as_bytes());
         }
     }
     Ok(hasher.finalize().to_hex().to_string())

@@ -157,10 +157,10 @@ impl WorktreeLook {
 
     fn from(session: &Session, scan: &Scan) -> WorktreeLook {
         let stat = |path: &RepoPath| {
-            let found = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok()?;
-            let (mtime, ctime) = (found.mtime(), found.ctime());
-            let nanos = (found.mtime_nsec(), found.ctime_nsec());
-            Some((found.mode(), found.size(), (mtime, ctime), nanos))
+            let metadata = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok()?;
+            let (mtime, ctime) = (metadata.mtime(), metadata.ctime());
+            let nanos = (metadata.mtime_nsec(), metadata.ctime_nsec());
+            Some((metadata.mode(), metadata.size(), (mtime, ctime), nanos))
         };
         let files = changed_paths(scan).into_iter();
         WorktreeLook {

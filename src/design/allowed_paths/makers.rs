@@ -41,20 +41,20 @@ impl<'a> Makers<'a> {
             Makers { repo, merged: vec![target_tip], of_persons: Vec::new(), published };
         let default = default_branch::find(repo)?.map(|(name, _)| name.short());
         let mut forks = Vec::new();
-        for found in repo.refs_below("refs/heads/")? {
-            let branch = found.name.short();
+        for reference in repo.refs_below("refs/heads/")? {
+            let branch = reference.name.short();
             if Some(&branch) == default.as_ref() {
-                makers.merged.push(found.id);
-            } else if names::label_of(&found.name).is_some() {
-                forks.push(found);
+                makers.merged.push(reference.id);
+            } else if names::label_of(&reference.name).is_some() {
+                forks.push(reference);
             } else {
-                makers.of_persons.push(found.id);
+                makers.of_persons.push(reference.id);
             }
         }
-        let remote = repo.remote_branches()?.into_iter().filter_map(|found| {
-            let short = found.name.short();
+        let remote = repo.remote_branches()?.into_iter().filter_map(|reference| {
+            let short = reference.name.short();
             let branch = short.split_once('/')?.1.to_owned();
-            Some((branch, found.id))
+            Some((branch, reference.id))
         });
         for (branch, tip) in remote.chain(desks) {
             let Some(tip) = repo.peel_to_commit(tip) else { continue };

@@ -73,7 +73,7 @@ pub(super) fn violations(
     changes: &[TreeChange],
 ) -> Result<Vec<Violation>> {
     let view = View::of(repo, before, changes);
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for change in changes {
         let reason = match view.reason(rule, &change.path)? {
             None => match change.new.filter(TreeEntry::is_link) {
@@ -84,9 +84,9 @@ pub(super) fn violations(
             },
             reason => reason,
         };
-        found.extend(reason.map(|reason| Violation { path: change.path.clone(), reason }));
+        violations.extend(reason.map(|reason| Violation { path: change.path.clone(), reason }));
     }
-    Ok(found)
+    Ok(violations)
 }
 
 /// A tree with changes applied to it, path by path.

@@ -106,8 +106,8 @@ fn judge(
     before: Oid,
     changes: &[TreeChange],
 ) -> Result<Judged> {
-    let found = rule.map(|rule| allowed_paths::violations(repo, rule, before, changes));
-    Ok((changes.len(), found.transpose()?))
+    let violations = rule.map(|rule| allowed_paths::violations(repo, rule, before, changes));
+    Ok((changes.len(), violations.transpose()?))
 }
 
 fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
@@ -212,7 +212,7 @@ fn judge_typed(
     before: Oid,
     typed: &[PathBuf],
 ) -> Result<Vec<Violation>> {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let view = View::of(&session.repo, before, &[]);
     for typed in typed {
         let (path, reason) = match place_of(session, typed) {
@@ -222,10 +222,10 @@ fn judge_typed(
             }
             Err(reason) => (RepoPath::from(typed.as_os_str().as_bytes()), Some(reason)),
         };
-        found.extend(reason.map(|reason| Violation { path, reason }));
+        violations.extend(reason.map(|reason| Violation { path, reason }));
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(found)
+    violations.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(violations)
 }
 
 /// Returns why a path of the repository may not be written; it must not go through a symlink,

@@ -52,9 +52,9 @@ pub(in crate::design) fn require(
         let Some(rule) = AgentRule::find(&session.repo, before, agent)? else {
             continue;
         };
-        let found = allowed_paths::violations(&session.repo, &rule, before, changes)?;
-        if !found.is_empty() {
-            let error = refusal(&rule, &found);
+        let violations = allowed_paths::violations(&session.repo, &rule, before, changes)?;
+        if !violations.is_empty() {
+            let error = refusal(&rule, &violations);
             // No allowed paths bind this process: it merges the work of another agent.
             return Err(if acting_agent::of_session(session).is_none() {
                 let file = text::shell_word(&rule.path.to_string());
@@ -189,9 +189,9 @@ pub fn require_staged(session: &Session) -> Result<()> {
     require_own(session, before, path_check::staged(session, before)?)
 }
 
-fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
+fn refusal(rule: &AgentRule, violations: &[Violation]) -> Error {
     let (agent, file) = (&rule.agent, &rule.path);
-    let first = found.first().map(|one| {
+    let first = violations.first().map(|one| {
         let path = text::shell_word(&one.path.to_string());
         match one.reason {
             // The line names the scope.
@@ -199,7 +199,7 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
             reason => format!("{path} ({})", reason.to_text()),
         }
     });
-    let more = match found.len() {
+    let more = match violations.len() {
         0 | 1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
@@ -209,7 +209,7 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
         [one] => one.clone(),
         [one, ..] => format!("{one} and more"),
     };
-    let may = match found.first().map(|one| one.reason) {
+    let may = match violations.first().map(|one| one.reason) {
         Some(RefusalReason::OutsideScope) => format!("may change {allowed}, not"),
         _ => "may not change".to_owned(),
     };
@@ -218,7 +218,7 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
         .detail("agent", agent)
         .detail("rule", file)
         .detail("scope", scope)
-        .detail("violations", found)
+        .detail("violations", violations)
         .hint(format!(
             "leave them out, or have a person widen {}",
             text::shell_word(&file.to_string())

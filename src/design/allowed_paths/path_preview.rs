@@ -38,8 +38,8 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     match rule {
         None => Ok(changes.into_iter().map(|change| change.path).collect()),
         Some(rule) => {
-            let found = allowed_paths::violations(repo, &rule, before, &changes)?;
-            Ok(found.into_iter().map(|one| one.path).collect())
+            let violations = allowed_paths::violations(repo, &rule, before, &changes)?;
+            Ok(violations.into_iter().map(|one| one.path).collect())
         }
     }
 }

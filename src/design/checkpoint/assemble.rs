@@ -97,7 +97,7 @@ impl Draft {
         places: &Places,
     ) -> Result<()> {
         let newest = session.repo.refs_below(&ref_names::automatic_of(&places.key))?.pop();
-        let name = newest.map(|found| found.name.to_string()).unwrap_or_default();
+        let name = newest.map(|reference| reference.name.to_string()).unwrap_or_default();
         let last = name.rsplit('/').next().and_then(|id| id.split_once('-'));
         let own = self.short_id.split_once('-').map(|(time, nonce)| (time.to_owned(), nonce));
         if let (Some((last_time, last_nonce)), Some((time, nonce))) = (last, own)

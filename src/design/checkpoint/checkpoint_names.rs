@@ -29,14 +29,14 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         .chain(&automatic.damaged)
         .find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
     let all = [named.sound, automatic.sound].concat();
-    if let Some(found) = pick(&all, name)? {
-        return Ok(found);
+    if let Some(checkpoint) = pick(&all, name)? {
+        return Ok(checkpoint);
     }
     if let Some(damaged) = damaged {
         return Err(damaged.refusal());
     }
-    if let Some(found) = published_checkpoints::find(repo, name)? {
-        return Ok(found);
+    if let Some(checkpoint) = published_checkpoints::find(repo, name)? {
+        return Ok(checkpoint);
     }
     if let Some(deleted) = deleted_names::explain(repo, name) {
         return Err(deleted);

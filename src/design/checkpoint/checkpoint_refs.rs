@@ -15,15 +15,15 @@ use super::checkpoints::Checkpoint;
 use super::tag_message::TagMessage;
 
 /// Returns `true` if git-colony made a checkpoint: a tag of a person may have the name of one.
-pub fn is_own(repo: &Repo, found: &FoundRef) -> bool {
-    let in_our_place = found.name.as_bytes().starts_with(ref_names::CHECKPOINTS.as_bytes());
+pub fn is_own(repo: &Repo, reference: &FoundRef) -> bool {
+    let in_our_place = reference.name.as_bytes().starts_with(ref_names::CHECKPOINTS.as_bytes());
     let is_ours = |message: &[u8]| TagMessage::is_ours(&String::from_utf8_lossy(message));
-    in_our_place || repo.find_tag(found.id).is_some_and(|tag| is_ours(&tag.message))
+    in_our_place || repo.find_tag(reference.id).is_some_and(|tag| is_ours(&tag.message))
 }
 
 /// Finds named checkpoints to delete.
 pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
-    let mut found: Vec<Checkpoint> = Vec::new();
+    let mut checkpoints: Vec<Checkpoint> = Vec::new();
     for name in names {
         let checkpoint = checkpoint_names::find(repo, name)?;
         if !checkpoint.checkpoint_id.starts_with("checkpoint/") {
@@ -35,11 +35,11 @@ pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
             .hint("git colony prune   # deletes automatic ones; an agent's go with its clone"));
         }
         let is_known = |known: &Checkpoint| known.checkpoint_id == checkpoint.checkpoint_id;
-        if !found.iter().any(is_known) {
-            found.push(checkpoint);
+        if !checkpoints.iter().any(is_known) {
+            checkpoints.push(checkpoint);
         }
     }
-    Ok(found)
+    Ok(checkpoints)
 }
 
 /// Returns the refs of a checkpoint, in both places, with what they hold.

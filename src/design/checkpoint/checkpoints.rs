@@ -84,15 +84,15 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
         let known: BTreeSet<(String, Oid)> = all.iter().map(identity).collect();
         let below = repo.refs_below(place)?.into_iter();
         // A checkpoint with refs in both places is one checkpoint, unless the objects differ.
-        all.extend(below.filter(|found| !known.contains(&identity(found))));
+        all.extend(below.filter(|reference| !known.contains(&identity(reference))));
     }
     let mut listed = Listed::default();
-    for found in all {
-        match read(repo, &found, which) {
+    for reference in all {
+        match read(repo, &reference, which) {
             Ok(checkpoint) => listed.sound.push(checkpoint),
             Err(reason) => listed.damaged.push(DamagedCheckpoint {
-                checkpoint_id: id_of(&found.name, which),
-                name: found.name,
+                checkpoint_id: id_of(&reference.name, which),
+                name: reference.name,
                 reason,
             }),
         }
@@ -116,8 +116,8 @@ pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
 }
 
 /// Returns the key by which two refs are one checkpoint.
-pub(in crate::design) fn identity(found: &FoundRef) -> (String, Oid) {
-    (last_part(&found.name), found.id)
+pub(in crate::design) fn identity(reference: &FoundRef) -> (String, Oid) {
+    (last_part(&reference.name), reference.id)
 }
 
 /// Reads at most `limit` checkpoints, newest first by the time in their names; does not open the
@@ -163,13 +163,13 @@ fn last_part(name: &RefName) -> String {
 /// Reads a checkpoint, or returns why it is damaged.
 pub(in crate::design) fn read(
     repo: &Repo,
-    found: &FoundRef,
+    reference: &FoundRef,
     which: Which,
 ) -> Result<Checkpoint, String> {
-    let sha = repo.peel(found.id).map_err(|flaw| flaw.to_string())?;
+    let sha = repo.peel(reference.id).map_err(|flaw| flaw.to_string())?;
     let commit = repo.read_commit(sha).map_err(|error| error.message())?;
-    let checkpoint_id = id_of(&found.name, which);
-    let tag = repo.find_tag(found.id);
+    let checkpoint_id = id_of(&reference.name, which);
+    let tag = repo.find_tag(reference.id);
     let message = match &tag {
         Some(tag) => TagMessage::of(&tag.message),
         // A lightweight tag made by hand.
@@ -184,7 +184,7 @@ pub(in crate::design) fn read(
         message.label
     };
     Ok(Checkpoint {
-        git_ref: found.name.to_string().replacen("refs/", "", 1),
+        git_ref: reference.name.to_string().replacen("refs/", "", 1),
         checkpoint_id,
         sha,
         label,

@@ -51,8 +51,10 @@ pub fn find(
     gone.extend(refs.iter().map(|(name, _)| name.clone()));
     let mut also = Vec::new();
     for prefix in PRUNED {
-        let found = repo.refs_below(prefix)?.into_iter();
-        also.extend(found.filter(|found| !gone.contains(&found.name)).map(|found| found.id));
+        let refs = repo.refs_below(prefix)?.into_iter();
+        also.extend(
+            refs.filter(|reference| !gone.contains(&reference.name)).map(|reference| reference.id),
+        );
     }
     let keeping = Keeping { except_below: &PRUNED, also: &also };
     let dropped = repo.kept_by_nothing(&session.world, &commits, keeping)?;

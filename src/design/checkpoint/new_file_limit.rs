@@ -11,9 +11,8 @@ pub(in crate::design) fn require(
     untracked: &[Untracked],
     named: &[RepoPath],
 ) -> Result<()> {
-    let counts = |found: &&Untracked| {
-        matches!(found.kind, UntrackedKind::File) && !named.contains(&found.path)
-    };
+    let counts =
+        |file: &&Untracked| matches!(file.kind, UntrackedKind::File) && !named.contains(&file.path);
     let new_files: Vec<_> = untracked.iter().filter(counts).collect();
     let files = new_files.len();
     let shown = session.repo.config("status.showUntrackedFiles");
@@ -22,7 +21,7 @@ pub(in crate::design) fn require(
         let mut directories = named.iter().filter(|one| !one.as_bytes().is_empty());
         directories.any(|one| path.is_at_or_below(one))
     };
-    let is_hidden = hides && new_files.iter().any(|found| !is_below(&found.path));
+    let is_hidden = hides && new_files.iter().any(|file| !is_below(&file.path));
     let limit = session.settings.max_new_files;
     if files as u64 <= limit && !is_hidden {
         return Ok(());

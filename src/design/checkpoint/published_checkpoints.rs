@@ -21,9 +21,9 @@ pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
         known.extend(repo.refs_below(place)?.iter().map(checkpoints::identity));
     }
     for agent in published_forks::agents(repo)? {
-        for (found, checkpoint) in read_of(repo, &agent)? {
+        for (reference, checkpoint) in read_of(repo, &agent)? {
             // The agent started with this checkpoint, so it is here already.
-            if known.insert(checkpoints::identity(&found)) {
+            if known.insert(checkpoints::identity(&reference)) {
                 listed.sound.push(of_agent(checkpoint, &agent));
             }
         }
@@ -39,8 +39,8 @@ pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoi
         return Ok(None);
     };
     let all: Vec<_> = read_of(repo, agent)?.into_iter().map(|(_, checkpoint)| checkpoint).collect();
-    let found = checkpoint_names::pick(&all, rest)?;
-    Ok(found.map(|found| of_agent(found, agent)))
+    let checkpoint = checkpoint_names::pick(&all, rest)?;
+    Ok(checkpoint.map(|checkpoint| of_agent(checkpoint, agent)))
 }
 
 fn of_agent(mut checkpoint: Checkpoint, agent: &str) -> Checkpoint {
@@ -53,12 +53,12 @@ fn of_agent(mut checkpoint: Checkpoint, agent: &str) -> Checkpoint {
 fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
     let prefix = format!("{}{}/", ref_names::AGENTS, key::encode(agent));
     let mut all = Vec::new();
-    for found in repo.refs_below(&prefix)? {
-        let name = found.name.to_string();
+    for reference in repo.refs_below(&prefix)? {
+        let name = reference.name.to_string();
         let Some((_, published)) = name.split_once("/tags/checkpoint/") else {
             continue;
         };
-        let as_here = FoundRef { name: ref_names::checkpoint(published), id: found.id };
+        let as_here = FoundRef { name: ref_names::checkpoint(published), id: reference.id };
         // A damaged checkpoint of an agent is not listed here.
         let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, Which::Named) else {
             continue;

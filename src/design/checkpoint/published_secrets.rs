@@ -205,11 +205,11 @@ fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Sea
     if repo.is_shallow() {
         return Ok(Searched::default());
     }
-    let found: Searched = cache.read();
+    let searched: Searched = cache.read();
     let is_here = |id: &Oid| repo.object_size(*id).is_some();
-    let counts = found.tips.iter().chain(&found.published).all(is_here)
-        && repo.is_covered(&session.world, &found.published, published)?;
-    Ok(if counts { found } else { Searched::default() })
+    let counts = searched.tips.iter().chain(&searched.published).all(is_here)
+        && repo.is_covered(&session.world, &searched.published, published)?;
+    Ok(if counts { searched } else { Searched::default() })
 }
 
 /// Drops the finds in commits that are reachable from `published` and not from `before`.
@@ -302,10 +302,10 @@ impl<'a> SecretSearch<'a> {
             return false;
         }
         self.has_read = true;
-        let found = holds_secret(self.repo, file.id);
-        let known = if found { &mut blobs.secret } else { &mut blobs.clean };
+        let is_secret = holds_secret(self.repo, file.id);
+        let known = if is_secret { &mut blobs.secret } else { &mut blobs.clean };
         known.insert(file.id);
-        found
+        is_secret
     }
 
     /// Saves the results of this search.

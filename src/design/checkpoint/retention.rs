@@ -108,8 +108,9 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
     let own = folders.map(|folder| moved_aside::size_of(&folder));
     let freed: u64 = own.chain(removed.iter().map(Expired::size_bytes)).sum();
-    let found = takes_automatic.then(|| expired_automatic(session, ref_names::AUTOMATIC, &now));
-    let mut automatic = found.transpose()?.unwrap_or_default();
+    let expired_refs =
+        takes_automatic.then(|| expired_automatic(session, ref_names::AUTOMATIC, &now));
+    let mut automatic = expired_refs.transpose()?.unwrap_or_default();
     automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
     let gone = [&expired[..], &of_removed].concat();
     let dropped = dropped_by(session, &gone, &[&backups[..], &automatic].concat());
@@ -142,15 +143,15 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
 fn places_of(session: &Session, lock: Option<&WorktreeLock>) -> Result<Option<Places>> {
     match (Places::find(&session.repo)?, lock) {
         (None, Some(_)) => Places::require(&session.repo, &session.world).map(Some),
-        (found, _) => Ok(found),
+        (places, _) => Ok(places),
     }
 }
 
 /// Finds the commits that become unreachable. An incomplete history is reported, and pruned
 /// nevertheless.
 fn dropped_by(session: &Session, expired: &[&LogEntry], refs: &[(RefName, Oid)]) -> DroppedCommits {
-    let found = dropped_commits::find(session, expired, refs);
-    found.unwrap_or_else(|error| {
+    let dropped = dropped_commits::find(session, expired, refs);
+    dropped.unwrap_or_else(|error| {
         (session.world.narrate)(&error.message());
         DroppedCommits::default()
     })
@@ -190,16 +191,16 @@ impl PruneReport {
 /// Thins the automatic checkpoints of this worktree once there are clearly more than the limit.
 pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> {
     let prefix = ref_names::automatic_of(&places.key);
-    let found = session.repo.refs_below(&prefix)?;
+    let refs = session.repo.refs_below(&prefix)?;
     let keep = session.settings.keep_auto_per_branch;
     // Some slack, so that not every checkpoint thins the list.
-    if found.len() as u64 <= keep + keep.div_ceil(5) {
+    if refs.len() as u64 <= keep + keep.div_ceil(5) {
         return Ok(());
     }
     // Age is counted to a day after the last checkpoint before today: a clock that is ahead makes none old.
     let now = session.world.now();
-    let made = found.iter().filter_map(|found| {
-        let name = found.name.to_string();
+    let made = refs.iter().filter_map(|reference| {
+        let name = reference.name.to_string();
         time::parse_compact(name.rsplit('/').next()?.split('-').next()?)
     });
     let last = made.filter(|made| made.date_naive() < now.date_naive()).max();
@@ -225,17 +226,17 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut expired = Vec::new();
     // Names begin with the time, so the reverse order is newest first.
-    for found in session.repo.refs_below(prefix)?.into_iter().rev() {
-        let tag = session.repo.find_tag(found.id);
+    for reference in session.repo.refs_below(prefix)?.into_iter().rev() {
+        let tag = session.repo.find_tag(reference.id);
         let message = tag.as_ref().map(|tag| TagMessage::of(&tag.message));
         let branch = message.and_then(|message| message.branch).unwrap_or_default();
-        let name = found.name.to_string();
+        let name = reference.name.to_string();
         let worktree = name.rsplit_once('/').map_or("", |(worktree, _)| worktree);
         let count = seen.entry(format!("{worktree}\0{branch}")).or_default();
         *count += 1;
         let made = tag.and_then(|tag| tag.tagger).and_then(|tagger| tagger.moment());
         if *count > keep || made.is_some_and(|made| made < oldest) {
-            expired.push((found.name, found.id));
+            expired.push((reference.name, reference.id));
         }
     }
     Ok(expired)

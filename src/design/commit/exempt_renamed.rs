@@ -103,9 +103,9 @@ impl RenameSearch<'_> {
                 left.by_blob.entry(entry.id).or_insert(from);
             }
         }
-        let mut found = Vec::new();
+        let mut renamed = Vec::new();
         if left.by_blob.is_empty() {
-            return Ok(found);
+            return Ok(renamed);
         }
         let mut filters = Filters::of(attributes)?;
         for (to, id) in new {
@@ -118,10 +118,10 @@ impl RenameSearch<'_> {
                 continue;
             };
             if let Some(from) = left.by_blob.remove(&blob) {
-                found.push(Renamed { from, to, blob });
+                renamed.push(Renamed { from, to, blob });
             }
         }
-        Ok(found)
+        Ok(renamed)
     }
 
     fn is_in_head(&self, path: &RepoPath, id: Oid) -> Result<bool> {

@@ -80,7 +80,7 @@ impl Chosen {
         scan.conflicts.clear();
         scan.staged.retain(|change| is_chosen(&change.path));
         scan.unstaged.retain(is_chosen);
-        scan.untracked.retain(|found| is_chosen(&found.path));
+        scan.untracked.retain(|file| is_chosen(&file.path));
         scan.edited_submodules.retain(is_chosen);
         let limit = session.settings.max_new_file_size_bytes;
         if !allowances.untracked {
@@ -88,10 +88,10 @@ impl Chosen {
         }
         let split = left_out::split(repo, &scan, limit, allowances, unignored);
         let (mut taken, mut left_out) = (split.taken, split.left_out);
-        let known: BTreeSet<_> = taken.iter().map(|found| found.path.clone()).collect();
-        taken.extend(scan.untracked.iter().filter(|found| {
-            let named = found.kind == UntrackedKind::File && paths.contains(&found.path);
-            named && !known.contains(&found.path)
+        let known: BTreeSet<_> = taken.iter().map(|file| file.path.clone()).collect();
+        taken.extend(scan.untracked.iter().filter(|file| {
+            let named = file.kind == UntrackedKind::File && paths.contains(&file.path);
+            named && !known.contains(&file.path)
         }));
         let stays = [
             LeaveOutReason::NestedRepository,
@@ -167,12 +167,12 @@ fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result
 
 /// Refuses a path at which there is nothing to commit and never was.
 fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<()> {
-    let below = |found: &RepoPath| found.is_at_or_below(path);
+    let below = |edited: &RepoPath| edited.is_at_or_below(path);
     let known = path.as_bytes().is_empty()
         || session.repo.entry_in(scan.head_tree, path.as_path())?.is_some()
         || scan.is_tracked(path)
         || scan.staged.iter().any(|change| below(&change.path))
-        || scan.untracked.iter().any(|found| below(&found.path));
+        || scan.untracked.iter().any(|file| below(&file.path));
     if known {
         return Ok(());
     }

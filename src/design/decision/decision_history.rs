@@ -51,7 +51,7 @@ impl DecisionHistory {
     /// and the trees above the decisions; later only the new ones.
     pub(in crate::design) fn walk(repo: &Repo, tip: Oid) -> Result<DecisionHistory> {
         let mut reader = Reader::new(repo);
-        let mut found = DecisionHistory {
+        let mut history = DecisionHistory {
             tip,
             present: BTreeMap::new(),
             problems: Vec::new(),
@@ -61,21 +61,21 @@ impl DecisionHistory {
             reverts: HashMap::new(),
             migrated: ObjectMap::default(),
         };
-        found.read_tip(&mut reader, tip)?;
+        history.read_tip(&mut reader, tip)?;
         for commit in decision_walk::commits(repo, &mut reader, tip)? {
             let past = repo.read_past(commit)?;
             for id in decision::trailers(&past.message, TRAILER) {
-                found.named.entry(id).or_default().push(commit);
+                history.named.entry(id).or_default().push(commit);
             }
             for hex in decision::reverts(&past.message) {
                 if let Some(reverted) = Oid::parse(hex) {
-                    found.reverts.entry(reverted).or_default().push(commit);
+                    history.reverts.entry(reverted).or_default().push(commit);
                 }
             }
-            found.changes.extend(reader.changes(&past)?);
+            history.changes.extend(reader.changes(&past)?);
         }
-        found.follow_migrations(repo)?;
-        Ok(found)
+        history.follow_migrations(repo)?;
+        Ok(history)
     }
 
     /// Replaces ids from before a migration to git-lfs, in messages and records, by the ids of the
@@ -170,8 +170,8 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.folders.get(&commit) {
             return Ok(*known);
         }
-        let found = self.repo.tree_in(root, FOLDER)?;
-        let folder = found.unwrap_or_else(|| self.repo.empty_tree());
+        let tree = self.repo.tree_in(root, FOLDER)?;
+        let folder = tree.unwrap_or_else(|| self.repo.empty_tree());
         self.folders.insert(commit, folder);
         Ok(folder)
     }

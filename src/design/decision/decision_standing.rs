@@ -36,13 +36,13 @@ impl Known {
             problems.map(|(path, message)| DecisionProblem { path, message }).collect();
         let mut dated = Vec::new();
         for (id, changes) in &newest {
-            let Some(found) = Version::of(&history, id, changes) else {
+            let Some(version) = Version::of(&history, id, changes) else {
                 continue;
             };
-            if let Some(end) = found.end {
+            if let Some(end) = version.end {
                 known.ends.insert((*id).to_owned(), end);
             }
-            dated.push(found.tell(repo, &history, changes)?);
+            dated.push(version.tell(repo, &history, changes)?);
         }
         dated.sort_by_key(|one| (one.seconds, std::cmp::Reverse(one.age)));
         known.decisions = dated.into_iter().map(|one| one.decision).collect();

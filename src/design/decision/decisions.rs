@@ -165,7 +165,7 @@ pub fn show(session: &Session, id: &str) -> Result<DecisionReport> {
 pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> {
     let repo = &session.repo;
     let mut reader = Reader::new(repo);
-    let mut found: Vec<DecisionRef> = Vec::new();
+    let mut decisions: Vec<DecisionRef> = Vec::new();
     for &sha in commits {
         let past = repo.read_past(sha)?;
         let mut titles = BTreeMap::new();
@@ -179,13 +179,13 @@ pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>
         }
         for (decision_id, title) in titles {
             let is_listed = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
-            if !found.iter().any(is_listed) {
+            if !decisions.iter().any(is_listed) {
                 let title = title.unwrap_or_else(|| decision_id.clone());
-                found.push(DecisionRef { decision_id, title, sha });
+                decisions.push(DecisionRef { decision_id, title, sha });
             }
         }
     }
-    Ok(found)
+    Ok(decisions)
 }
 
 /// Keeps the decisions with a commit that touched one of the paths.

@@ -211,13 +211,13 @@ pub(super) fn trailers(message: &str, key: &str) -> Vec<String> {
         let rest = line.trim_start().strip_prefix(key)?.strip_prefix(':')?;
         Some(rest.trim().to_owned()).filter(|value| !value.is_empty())
     };
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for value in message.lines().filter_map(value) {
-        if !found.contains(&value) {
-            found.push(value);
+        if !values.contains(&value) {
+            values.push(value);
         }
     }
-    found
+    values
 }
 
 /// Returns the commits that a message says it reverts, in the form of `git revert`.

@@ -143,8 +143,8 @@ impl Renderer<'_> {
             };
         }
         let theirs = places.first().and_then(|place| place.theirs);
-        let found = theirs.map(|entry| self.theirs.at(entry.whole.start..entry.start));
-        let Some((before, inner)) = found.and_then(|lead| lead.rsplit_once('\n')) else {
+        let lead = theirs.map(|entry| self.theirs.at(entry.whole.start..entry.start));
+        let Some((before, inner)) = lead.and_then(|lead| lead.rsplit_once('\n')) else {
             return Leads {
                 first: String::new(),
                 next: after_comma.to_owned(),
@@ -169,9 +169,9 @@ impl Renderer<'_> {
     fn flow_entry(&self, place: &EntryPlace<'_>, indentation: &str) -> Option<String> {
         let Some(entry) = place.ours else {
             let theirs = place.theirs?;
-            let found = self.theirs.at(theirs.start..theirs.value.span.end);
+            let entry = self.theirs.at(theirs.start..theirs.value.span.end);
             let from = self.theirs.indentation(theirs.start);
-            return Some(self.carried_lines(found, from, indentation));
+            return Some(self.carried_lines(entry, from, indentation));
         };
         let span = &entry.value.span;
         let value = match self.settled(place.merged()) {
@@ -211,8 +211,8 @@ impl Renderer<'_> {
         let Some(entry) = place.ours else {
             let theirs = place.theirs?;
             let (lead, from) = lead(self.theirs, theirs);
-            let found = lead + self.theirs.at(theirs.start..theirs.whole.end);
-            return Some(self.moved(&found, from, column));
+            let entry = lead + self.theirs.at(theirs.start..theirs.whole.end);
+            return Some(self.moved(&entry, from, column));
         };
         let lead = self.lead_of(place, entry, column);
         let span = &entry.value.span;
@@ -230,8 +230,8 @@ impl Renderer<'_> {
                     format!("{lead}{name}{new}{}", self.rest_of(place, entry))
                 } else {
                     let from = self.theirs.column(theirs.start);
-                    let found = self.theirs.at(theirs.start..theirs.whole.end);
-                    let lines = self.moved(&format!("{}{found}", " ".repeat(from)), from, column);
+                    let entry = self.theirs.at(theirs.start..theirs.whole.end);
+                    let lines = self.moved(&format!("{}{entry}", " ".repeat(from)), from, column);
                     format!("{lead}{}", lines.trim_start_matches(' '))
                 }
             }

@@ -86,14 +86,14 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
         }
     }
     known.write(&cache, &old);
-    let mut found = Matrix::default();
+    let mut clashes = Matrix::default();
     for (a, b) in pairs(&open) {
         let pair = pair(a.head_sha, b.head_sha);
         let (clash, problem) = (known.clash(&pair), problems.get(&pair).cloned());
         if clash.is_none() && problem.is_none() {
             continue;
         }
-        found.matrix.push(Clash {
+        clashes.matrix.push(Clash {
             a: a.name.clone(),
             b: b.name.clone(),
             paths: clash.map_or_else(Vec::new, |clash| clash.paths.clone()),
@@ -101,8 +101,8 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
             problem,
         });
     }
-    found.merge_order = order(&open, &found.matrix);
-    Ok(found)
+    clashes.merge_order = order(&open, &clashes.matrix);
+    Ok(clashes)
 }
 
 /// Lists the pairs of forks with different tips.
@@ -193,7 +193,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
         return Ok(Touching::default());
     };
     let staged = scan.staged.iter().map(|change| change.path.clone());
-    let untracked = scan.untracked.iter().map(|found| found.path.clone());
+    let untracked = scan.untracked.iter().map(|file| file.path.clone());
     let mut mine: BTreeSet<RepoPath> = staged.chain(untracked).collect();
     mine.extend(scan.unstaged.iter().cloned());
     if let Some((_, target)) = forks::into_of(repo, &here)? {
@@ -201,7 +201,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
         let own = ForkProblem::or(changed_since_base(repo, head, target))?;
         mine.extend(own.into_iter().flatten());
     }
-    let mut found = Touching::default();
+    let mut touching = Touching::default();
     for fork in others.into_iter().take(MAX_FORKS) {
         if mine.is_empty() {
             break;
@@ -212,17 +212,17 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
         let theirs = match ForkProblem::or(changed_since_base(repo, tip, head))? {
             Ok(theirs) => theirs,
             Err(problem) => {
-                found.unknown.push((fork.name.short(), problem));
+                touching.unknown.push((fork.name.short(), problem));
                 continue;
             }
         };
         let paths: Vec<_> = theirs.into_iter().filter(|path| mine.contains(path)).collect();
         if !paths.is_empty() {
             let fork = fork.name.short();
-            found.others.push(TouchedBy { fork, paths });
+            touching.others.push(TouchedBy { fork, paths });
         }
     }
-    Ok(found)
+    Ok(touching)
 }
 
 /// Lists the paths that `tip` has changed since its merge base with `other`.

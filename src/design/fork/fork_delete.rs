@@ -112,8 +112,8 @@ fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
 /// Lists commits that only this branch has.
 fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
     let mut others = Vec::new();
-    for found in [repo.refs_below("refs/heads/")?, repo.remote_branches()?].concat() {
-        others.extend(repo.peel_to_commit(found.id).filter(|_| found.name != *branch));
+    for reference in [repo.refs_below("refs/heads/")?, repo.remote_branches()?].concat() {
+        others.extend(repo.peel_to_commit(reference.id).filter(|_| reference.name != *branch));
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
         others.extend(

@@ -35,9 +35,9 @@ impl ForkProblem {
     }
 
     /// Separates a result from a problem.
-    pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, ForkProblem>> {
-        match found {
-            Ok(found) => Ok(Ok(found)),
+    pub fn or<T>(result: Result<T>) -> Result<std::result::Result<T, ForkProblem>> {
+        match result {
+            Ok(value) => Ok(Ok(value)),
             Err(error) => ForkProblem::of(error).map(Err),
         }
     }

@@ -192,14 +192,14 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let scratch = repo.in_memory()?;
     let (world, old) = (&session.world, OldHistory::load(repo)?);
     let mut comparing = Comparing { world, repo: &scratch, claims: &mut claims, old };
-    for found in lines {
-        let base = found.record.as_ref().and_then(|record| record.base_branch.as_deref());
+    for line in lines {
+        let base = line.record.as_ref().and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?
             .or_else(|| default.clone())
-            .filter(|(branch, _)| Some(branch) != found.branch.as_ref());
-        let mut fork = describe(&found);
-        fork.is_current = found.branch.as_ref() == Some(&here);
-        let since = found.record.as_ref().map(|record| record.base);
+            .filter(|(branch, _)| Some(branch) != line.branch.as_ref());
+        let mut fork = describe(&line);
+        fork.is_current = line.branch.as_ref() == Some(&here);
+        let since = line.record.as_ref().map(|record| record.base);
         match ForkProblem::or(comparing.compare(&mut fork, since, into))? {
             Ok(Some(pair)) => {
                 pairs.push(pair);
@@ -251,14 +251,14 @@ pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oi
     Ok(tip.map(|tip| (branch, tip)))
 }
 
-fn describe(found: &FoundFork) -> Fork {
-    let known = found.record.as_ref();
+fn describe(line: &FoundFork) -> Fork {
+    let known = line.record.as_ref();
     Fork {
-        name: found.name.clone(),
-        agent: found.agent.clone(),
-        remote: found.remote.clone(),
-        elsewhere: found.elsewhere.clone(),
-        head_sha: found.tip,
+        name: line.name.clone(),
+        agent: line.agent.clone(),
+        remote: line.remote.clone(),
+        elsewhere: line.elsewhere.clone(),
+        head_sha: line.tip,
         diverged_from_sha: known.map(|record| record.base),
         diverged_from_branch: known.and_then(|record| record.base_branch.clone()),
         created_at: known.map(|record| record.created_at.clone()),
@@ -269,7 +269,7 @@ fn describe(found: &FoundFork) -> Fork {
         reverted: None,
         lost_with: None,
         since: known.map(|record| record.base),
-        merged: found.tip,
+        merged: line.tip,
         old_base: None,
         is_current: false,
         into: None,
@@ -351,13 +351,13 @@ fn revert_of(repo: &Repo, all: &[Reverted]) -> Result<Option<RevertedWork>> {
     let mut newest: Option<RevertedWork> = None;
     for reverted in all {
         let at = repo.read_commit(reverted.by)?.committer.moment();
-        let found = RevertedWork {
+        let work = RevertedWork {
             commit: reverted.by,
             merge: reverted.range.to,
             at: at.map(|moment| time::rfc3339(&moment)),
         };
-        if newest.as_ref().is_none_or(|known| known.at < found.at) {
-            newest = Some(found);
+        if newest.as_ref().is_none_or(|known| known.at < work.at) {
+            newest = Some(work);
         }
     }
     Ok(newest)

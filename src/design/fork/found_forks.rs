@@ -29,13 +29,13 @@ pub(in crate::design) struct FoundFork {
 
 /// Finds the forks of this repository, and those that others have published.
 pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
-    let own = repo.refs_below(ref_names::FORKS)?.into_iter().filter_map(|found| {
-        let label = label_of(&found.name)?;
+    let own = repo.refs_below(ref_names::FORKS)?.into_iter().filter_map(|reference| {
+        let label = label_of(&reference.name)?;
         Some(FoundFork {
-            name: found.name.short(),
-            tip: repo.peel_to_commit(found.id)?,
+            name: reference.name.short(),
+            tip: repo.peel_to_commit(reference.id)?,
             record: fork_record::of_branch(repo, &label),
-            branch: Some(found.name),
+            branch: Some(reference.name),
             agent: None,
             is_in_use: true,
             remote: None,
@@ -123,10 +123,10 @@ const MAX_ELSEWHERE: usize = 100;
 
 /// Lists the work of agents of other machines, the newest first.
 pub(in crate::design) fn elsewhere(repo: &Repo) -> Result<Vec<FoundFork>> {
-    let mut found = machines::list(repo)?;
-    found.sort_by(|a, b| b.place.known_at.cmp(&a.place.known_at));
-    found.truncate(MAX_ELSEWHERE);
-    let lines = found.into_iter().map(|agent| FoundFork {
+    let mut agents = machines::list(repo)?;
+    agents.sort_by(|a, b| b.place.known_at.cmp(&a.place.known_at));
+    agents.truncate(MAX_ELSEWHERE);
+    let lines = agents.into_iter().map(|agent| FoundFork {
         record: agent.record(repo),
         name: agent.name,
         branch: None,

@@ -21,7 +21,7 @@ impl SharedWork {
         if !self.has_reverts() {
             return Ok(());
         }
-        let ends = |found: &Reverted| [found.range.from, found.range.to];
+        let ends = |reverted: &Reverted| [reverted.range.from, reverted.range.to];
         let wanted: Vec<Oid> =
             self.reverted.iter().chain(&self.reverted_there).flat_map(ends).collect();
         repo.fetch_promised(world, &wanted, &[known])

@@ -308,7 +308,7 @@ fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     }
     if clash.is_none() {
         let below = repo.refs_below(&format!("{}{label}/", ref_names::FORKS))?;
-        clash = below.first().map(|found| found.name.short());
+        clash = below.first().map(|reference| reference.name.short());
     }
     let Some(clash) = clash else { return Ok(()) };
     let because = if clash == format!("fork/{label}") {

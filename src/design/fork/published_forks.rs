@@ -136,8 +136,8 @@ pub fn of_member(repo: &Repo, clone: &Membership) -> Result<Option<Published>> {
     };
     let prefix = format!("{prefix}/");
     let copies = copies(repo)?;
-    let found = copies.iter().find(|copy| copy.prefix == prefix && is_checked_out(copy));
-    Ok(found.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
+    let copy = copies.iter().find(|copy| copy.prefix == prefix && is_checked_out(copy));
+    Ok(copy.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
 }
 
 /// Returns `true` if this is the clone of an agent.
@@ -226,8 +226,8 @@ pub(in crate::design) fn of_copy(repo: &Repo, name: &str) -> Result<Option<Publi
     }
     let is_it = |copy: &&Copy| name.strip_prefix(&*copy.prefix) == Some(&*copy.rest);
     let copies = copies(repo)?;
-    let found = copies.iter().find(is_it);
-    Ok(found.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
+    let copy = copies.iter().find(is_it);
+    Ok(copy.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
 }
 
 /// Finds published work by name: an agent's current branch by the agent's name, `<agent>/<branch>`,
@@ -305,8 +305,8 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
 /// Returns the newest automatic checkpoint that the clones of an agent have published.
 pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
     let is_it = |copy: &Copy| copy.agent.as_deref() == Some(agent) && copy.rest == "auto";
-    let found = copies(repo)?.into_iter().filter(is_it);
-    let commits = found.filter_map(|copy| repo.peel_to_commit(copy.id));
+    let automatic = copies(repo)?.into_iter().filter(is_it);
+    let commits = automatic.filter_map(|copy| repo.peel_to_commit(copy.id));
     let dated = commits.map(|commit| Ok((repo.read_commit(commit)?.committer.seconds, commit)));
     let newest = dated.collect::<Result<Vec<_>>>()?.into_iter().max();
     Ok(newest.map(|(_, commit)| commit))
@@ -314,8 +314,8 @@ pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
 
 fn copies(repo: &Repo) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
-    for found in repo.refs_below(ref_names::AGENTS)? {
-        let name = found.name.to_string();
+    for reference in repo.refs_below(ref_names::AGENTS)? {
+        let name = reference.name.to_string();
         let parts = name.strip_prefix(ref_names::AGENTS).and_then(|rest| {
             let (agent, rest) = rest.split_once('/')?;
             let (scope, rest) = rest.split_once('/')?;
@@ -328,18 +328,18 @@ fn copies(repo: &Repo) -> Result<Vec<Copy>> {
             prefix: format!("{}{agent}/{scope}/", ref_names::AGENTS),
             agent: key::decode(agent),
             rest: rest.to_owned(),
-            id: found.id,
+            id: reference.id,
         });
     }
-    for found in repo.refs_below(ref_names::DESKS)? {
-        let name = found.name.to_string();
+    for reference in repo.refs_below(ref_names::DESKS)? {
+        let name = reference.name.to_string();
         let rest = name.strip_prefix(ref_names::DESKS);
         if let Some((id, rest)) = rest.and_then(|rest| rest.split_once('/')) {
             copies.push(Copy {
                 prefix: format!("{}{id}/", ref_names::DESKS),
                 agent: None,
                 rest: rest.to_owned(),
-                id: found.id,
+                id: reference.id,
             });
         }
     }

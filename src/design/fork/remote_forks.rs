@@ -25,10 +25,10 @@ pub(in crate::design) fn list(repo: &Repo) -> Result<Vec<RemoteFork>> {
     let mut forks = Vec::new();
     for remote in repo.remote_names() {
         let prefix = format!("refs/remotes/{remote}/fork/");
-        for found in repo.refs_below(&prefix)? {
-            let name = found.name.to_string();
+        for reference in repo.refs_below(&prefix)? {
+            let name = reference.name.to_string();
             let label = name.strip_prefix(&prefix).map(str::to_owned);
-            let fork = label.zip(repo.peel_to_commit(found.id));
+            let fork = label.zip(repo.peel_to_commit(reference.id));
             forks.extend(fork.map(|(label, tip)| RemoteFork {
                 remote: remote.clone(),
                 label,

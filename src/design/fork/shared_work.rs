@@ -131,7 +131,7 @@ pub fn is_reverted(claims: &mut Claims, repo: &Repo, tip: Oid, merge: Oid) -> Re
     let commits = repo.commits_between(tip, &[merge], MAX_COMMITS)?;
     let mut history = History::read(claims, repo, commits)?;
     let reverted = history.reverted(repo)?;
-    Ok(!history.is_active(merge) || reverted.iter().any(|found| found.range.to == merge))
+    Ok(!history.is_active(merge) || reverted.iter().any(|revert| revert.range.to == merge))
 }
 
 /// Finds what a branch has of another one.
@@ -164,14 +164,14 @@ fn owned(
     reverted: Vec<Reverted>,
 ) -> Result<Vec<Reverted>> {
     let mut owned = Vec::new();
-    for found in reverted {
-        let name = match &found.name {
+    for work in reverted {
+        let name = match &work.name {
             Some(name) => Some(label_of(name).to_owned()),
-            None => named_by(repo, found.range.to)?,
+            None => named_by(repo, work.range.to)?,
         };
-        let claim = claims.of(repo, found.range.to)?;
-        if is_own(repo, line, &claim, &RevertOf { range: found.range, name })? {
-            owned.push(found);
+        let claim = claims.of(repo, work.range.to)?;
+        if is_own(repo, line, &claim, &RevertOf { range: work.range, name })? {
+            owned.push(work);
         }
     }
     Ok(owned)
@@ -223,18 +223,18 @@ impl History {
 
     /// Lists the merges that are reverted and were not brought again.
     fn reverted(&mut self, repo: &Repo) -> Result<Vec<Reverted>> {
-        let mut found = Vec::new();
+        let mut reverted = Vec::new();
         for (by, claim) in self.claims.clone() {
             for RevertOf { range, name } in &claim.reverted {
                 if self.is_active(by)
                     && is_in(repo, range.to, by)?
                     && !self.is_restored(repo, range.to, by)?
                 {
-                    found.push(Reverted { range: *range, name: name.clone(), by });
+                    reverted.push(Reverted { range: *range, name: name.clone(), by });
                 }
             }
         }
-        Ok(found)
+        Ok(reverted)
     }
 
     fn is_restored(&mut self, repo: &Repo, merge: Oid, reverted_by: Oid) -> Result<bool> {
@@ -251,22 +251,22 @@ impl History {
 
     /// Lists the newest commits in the history of `tip` that were squashed into `holder` and not merged otherwise.
     fn squashed(&mut self, repo: &Repo, holder: Oid, tip: Oid) -> Result<Vec<Oid>> {
-        let mut found: Vec<Oid> = Vec::new();
+        let mut merges: Vec<Oid> = Vec::new();
         for (by, claim) in self.claims.clone() {
             for squashed in &claim.squashed {
                 let is_below = |of: Oid| is_in(repo, *squashed, of);
                 if self.is_active(by)
-                    && !found.contains(squashed)
+                    && !merges.contains(squashed)
                     && is_below(tip)?
                     && !is_below(holder)?
                 {
-                    found.push(*squashed);
+                    merges.push(*squashed);
                 }
             }
         }
         let mut newest = Vec::new();
-        for commit in &found {
-            let others = found.iter().filter(|other| *other != commit);
+        for commit in &merges {
+            let others = merges.iter().filter(|other| *other != commit);
             let mut is_older = false;
             for other in others {
                 is_older |= is_in(repo, *commit, *other)?;

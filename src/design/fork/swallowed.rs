@@ -27,9 +27,9 @@ pub(super) fn find(
     if is_in(repo, line.tip, target)? {
         return Ok(None);
     }
-    for found in own_reverts(claims, repo, since, line)? {
-        if is_gone(repo, line.tip, &found)? {
-            return Ok(Some(found));
+    for reverted in own_reverts(claims, repo, since, line)? {
+        if is_gone(repo, line.tip, &reverted)? {
+            return Ok(Some(reverted));
         }
     }
     Ok(None)

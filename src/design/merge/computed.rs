@@ -258,12 +258,12 @@ fn merge_by_git(session: &Session, sides: &Sides, given: Option<Oid>) -> Result<
 /// Lists the decisions that commits carry, oldest first, each with its newest commit.
 fn decisions_of(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> {
     let oldest_first: Vec<_> = commits.iter().rev().copied().collect();
-    let mut found: Vec<DecisionRef> = Vec::new();
+    let mut decisions: Vec<DecisionRef> = Vec::new();
     for brought in decisions::of_commits(session, &oldest_first)? {
-        found.retain(|known| known.decision_id != brought.decision_id);
-        found.push(brought);
+        decisions.retain(|known| known.decision_id != brought.decision_id);
+        decisions.push(brought);
     }
-    Ok(found)
+    Ok(decisions)
 }
 
 fn message(session: &Session, request: &Request, sides: &Sides, coming: &[Oid]) -> Result<String> {
@@ -294,7 +294,7 @@ fn message(session: &Session, request: &Request, sides: &Sides, coming: &[Oid]) 
 /// Adds a trailer for each reverted merge whose work the merge brings again.
 fn add_restored(message: &mut String, shared: &SharedWork) {
     let reverted = [&shared.reverted[..], &shared.reverted_there].concat();
-    let merges: BTreeSet<Oid> = reverted.iter().map(|found| found.range.to).collect();
+    let merges: BTreeSet<Oid> = reverted.iter().map(|work| work.range.to).collect();
     if !(merges.is_empty() || message.contains(claims::SQUASHED)) {
         message.truncate(message.trim_end().len());
         message.push_str("\n\n");

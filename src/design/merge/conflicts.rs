@@ -125,8 +125,8 @@ fn describe(repo: &Repo, staged: &Staged, group: &Group<'_>) -> Conflict {
     let path = first.or(group.paths.first()).cloned();
     let mut stages = Stages::default();
     for path in &group.paths {
-        let found = staged.get(path).copied().unwrap_or_default();
-        for (slot, entry) in stages.iter_mut().zip(found) {
+        let entries = staged.get(path).copied().unwrap_or_default();
+        for (slot, entry) in stages.iter_mut().zip(entries) {
             *slot = slot.or(entry);
         }
     }

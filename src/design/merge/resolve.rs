@@ -138,9 +138,9 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
 /// Names a merged commit by its branch; a fork comes before other branches.
 fn name_of(repo: &Repo, id: Oid) -> Result<String> {
     let mut names = Vec::new();
-    for found in repo.refs_below("refs/heads/")? {
-        if found.id == id {
-            names.push(found.name.short());
+    for branch in repo.refs_below("refs/heads/")? {
+        if branch.id == id {
+            names.push(branch.name.short());
         }
     }
     let others = published_forks::forks(repo)?.into_iter();

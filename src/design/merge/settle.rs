@@ -334,11 +334,11 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
     let count = text::count(paths.len(), "path");
     let are = if paths.len() == 1 { "is" } else { "are" };
-    let found = paths.first().map_or_else(
+    let conflicts_met = paths.first().map_or_else(
         || "this merge has no conflict".to_owned(),
         |first| format!("{count} {are}, the first '{first}'"),
     );
-    let message = format!("'{shown}' is not in conflict; {found}");
+    let message = format!("'{shown}' is not in conflict; {conflicts_met}");
     let has_none = paths.is_empty();
     let error =
         Error::new(Code::PathNotFound, message).detail("path", path).detail("conflicts", paths);

@@ -91,9 +91,9 @@ impl TargetBranch {
                 // git follows a symbolic ref to the branch that it moves.
                 let typed = RefName::from(format!("refs/heads/{exact}").as_str());
                 let exact = session.repo.end_of(&typed)?.short();
-                let found = names::find_branch(&session.repo, &exact)?
-                    .and_then(|found| Some((found.branch?, found.commit)));
-                found.ok_or_else(|| no_branch(name))?
+                let target = names::find_branch(&session.repo, &exact)?
+                    .and_then(|named_branch| Some((named_branch.branch?, named_branch.commit)));
+                target.ok_or_else(|| no_branch(name))?
             }
             (None, Some(usual)) if named.is_none() => usual,
             (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),

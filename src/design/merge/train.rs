@@ -57,9 +57,9 @@ pub struct Arrival {
 impl Member {
     /// Finds work by name: an agent, a fork, a branch, a commit.
     pub fn find(session: &Session, typed: &str) -> Result<Member> {
-        let found = names::find(&session.repo, typed)?;
-        let rewritten = rewritten(session, found.commit)?;
-        Ok(Member(Named { commit: rewritten.unwrap_or(found.commit), ..found }))
+        let member = names::find(&session.repo, typed)?;
+        let rewritten = rewritten(session, member.commit)?;
+        Ok(Member(Named { commit: rewritten.unwrap_or(member.commit), ..member }))
     }
 
     /// Returns its commit.

@@ -95,11 +95,11 @@ pub(in crate::design) fn plan_known_moves(
 /// Refuses to move a file of a nested repository, even if it is ignored.
 fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
     let mut foreign = moves.aside.iter().filter(|path| !kept.scan.is_tracked(path));
-    let found = foreign.find_map(|path| {
+    let nested = foreign.find_map(|path| {
         let repository = session.repo.repository_around(path)?;
         Some((path, repository))
     });
-    let Some((path, repository)) = found else {
+    let Some((path, repository)) = nested else {
         return Ok(());
     };
     Err(Error::new(
@@ -115,14 +115,14 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
 fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &Kept) -> Result<()> {
     let untracked = kept.scan.untracked.iter();
     let unread: Vec<_> = untracked
-        .filter(|found| found.kind == UntrackedKind::Unreadable)
-        .map(|found| &found.path)
+        .filter(|file| file.kind == UntrackedKind::Unreadable)
+        .map(|file| &file.path)
         .collect();
-    let found = paths.find_map(|path| {
+    let covered = paths.find_map(|path| {
         let above = unread.iter().find(|unread| path.is_at_or_below(unread))?;
         Some((path, *above))
     });
-    let Some((path, unread)) = found else {
+    let Some((path, unread)) = covered else {
         return Ok(());
     };
     Err(Error::new(

@@ -118,16 +118,16 @@ fn refuse_untracked(session: &Session, changes: &[TreeChange]) -> Result<()> {
     let stands = |change: &&TreeChange| {
         change.old.is_none() && change.path.under(workdir).symlink_metadata().is_ok()
     };
-    let Some(found) = changes.iter().find(stands) else {
+    let Some(untracked) = changes.iter().find(stands) else {
         return Ok(());
     };
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
             "cannot migrate to git-lfs: '{}' is not committed, and the new history has one",
-            found.path
+            untracked.path
         ),
     )
-    .detail("paths", [&found.path])
+    .detail("paths", [&untracked.path])
     .hint("git colony checkpoint   # commits it; then run the command again"))
 }

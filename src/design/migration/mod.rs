@@ -140,8 +140,9 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     let now = movable(repo)?;
     let is_same = |one: &FoundRef, other: &FoundRef| one.name == other.name && one.id == other.id;
     let differs = |list: &[FoundRef], from: &[FoundRef]| -> Vec<RefName> {
-        let missing = list.iter().filter(|found| !from.iter().any(|other| is_same(found, other)));
-        missing.map(|found| found.name.clone()).collect()
+        let missing =
+            list.iter().filter(|reference| !from.iter().any(|other| is_same(reference, other)));
+        missing.map(|reference| reference.name.clone()).collect()
     };
     let mut moved = differs(&now, recorded);
     moved.extend(differs(recorded, &now));

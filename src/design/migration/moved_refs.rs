@@ -55,34 +55,36 @@ fn kind_of(name: &RefName) -> Option<Holds> {
 
 /// Lists the refs that a migration may move, by name, and HEAD if it is detached.
 pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
-    let mut found = repo.refs_below("refs/")?;
-    found.retain(|found| kind_of(&found.name).is_some());
+    let mut refs = repo.refs_below("refs/")?;
+    refs.retain(|reference| kind_of(&reference.name).is_some());
     if let Head::Detached { commit } = repo.head()? {
-        found.push(FoundRef { name: RefName::from("HEAD"), id: commit });
+        refs.push(FoundRef { name: RefName::from("HEAD"), id: commit });
     }
-    Ok(found)
+    Ok(refs)
 }
 
 /// Returns the commits of branches, tags and checkpoints: large files in their history are a reason
 /// to rewrite it.
 pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
-    let is_history = |found: &&FoundRef| {
-        let kind = kind_of(&found.name);
+    let is_history = |reference: &&FoundRef| {
+        let kind = kind_of(&reference.name);
         matches!(kind, Some(Holds::History | Holds::Checkpoint))
     };
     let commits = refs.iter().filter(is_history);
-    commits.filter_map(|found| repo.peel_to_commit(found.id)).collect()
+    commits.filter_map(|reference| repo.peel_to_commit(reference.id)).collect()
 }
 
 /// Returns the tips of the history that must be rewritten.
 pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
     let mut tips = BTreeSet::new();
-    for found in refs {
-        match kind_of(&found.name) {
-            Some(Holds::History | Holds::Checkpoint) => tips.extend(repo.peel_to_commit(found.id)),
+    for reference in refs {
+        match kind_of(&reference.name) {
+            Some(Holds::History | Holds::Checkpoint) => {
+                tips.extend(repo.peel_to_commit(reference.id));
+            }
             Some(Holds::Records) => {
                 // A record may be about a commit that no branch has any more.
-                for (_, text) in texts(repo, repo.tree_of(Some(found.id))?)? {
+                for (_, text) in texts(repo, repo.tree_of(Some(reference.id))?)? {
                     let ids = ObjectMap::ids_in(&text, repo.hex_len()).into_iter();
                     let commits = ids.filter(|id| repo.peel_to_commit(*id) == Some(*id));
                     tips.extend(commits);
@@ -97,20 +99,20 @@ pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
 /// Plans the new targets of the refs; refs that stay are left out.
 pub(super) fn plan(repo: &Repo, map: &ObjectMap, refs: &[FoundRef]) -> Result<Vec<RefChange>> {
     let mut changes = Vec::new();
-    for found in refs {
-        let new = match kind_of(&found.name) {
-            Some(Holds::History) => history(repo, map, found.id, &<[u8]>::to_vec)?,
+    for reference in refs {
+        let new = match kind_of(&reference.name) {
+            Some(Holds::History) => history(repo, map, reference.id, &<[u8]>::to_vec)?,
             Some(Holds::Checkpoint) => {
-                history(repo, map, found.id, &|message| map.translate(message))?
+                history(repo, map, reference.id, &|message| map.translate(message))?
             }
-            Some(Holds::Notes) => notes(repo, map, found.id)?,
-            Some(Holds::Records) => records(repo, map, found.id)?,
+            Some(Holds::Notes) => notes(repo, map, reference.id)?,
+            Some(Holds::Records) => records(repo, map, reference.id)?,
             None => continue,
         };
-        if new != found.id {
+        if new != reference.id {
             changes.push(RefChange {
-                name: found.name.clone(),
-                old: Some(found.id),
+                name: reference.name.clone(),
+                old: Some(reference.id),
                 new: Some(new),
             });
         }
@@ -199,34 +201,34 @@ fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
 fn commits_below(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<(Vec<Oid>, bool)> {
     /// A longer chain is cut: its newest tree names the commits it is about.
     const MAX_RECORDS: usize = 10_000;
-    let mut found = Vec::new();
+    let mut commits = Vec::new();
     let mut seen = BTreeSet::from([tip]);
     let mut open = vec![tip];
     while let Some(commit) = open.pop().filter(|_| seen.len() < MAX_RECORDS) {
         for parent in repo.read_commit(commit)?.parents {
             if let Some(new) = map.get(parent) {
-                if !found.contains(&new) {
-                    found.push(new);
+                if !commits.contains(&new) {
+                    commits.push(new);
                 }
             } else if seen.insert(parent) {
                 open.push(parent);
             }
         }
     }
-    let any = !found.is_empty();
-    Ok((found, any))
+    let any = !commits.is_empty();
+    Ok((commits, any))
 }
 
 /// Lists the files of records with their bytes.
 fn texts(repo: &Repo, tree: Oid) -> Result<Vec<(RepoPath, Vec<u8>)>> {
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for file in repo.list_tree(tree)? {
         let Some(entry) = file.new.filter(TreeEntry::is_file) else {
             continue;
         };
         if repo.object_size(entry.id).is_some_and(|size| size <= MAX_BYTES) {
-            found.push((file.path, repo.read_blob(entry.id)?));
+            texts.push((file.path, repo.read_blob(entry.id)?));
         }
     }
-    Ok(found)
+    Ok(texts)
 }

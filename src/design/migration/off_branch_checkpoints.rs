@@ -25,7 +25,7 @@ const STAGE_0: &str = "0";
 
 /// Finds them, and writes the commits for git-lfs as unreferenced objects.
 pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<OffBranchCheckpoint>> {
-    let mut found: Vec<OffBranchCheckpoint> = Vec::new();
+    let mut checkpoints: Vec<OffBranchCheckpoint> = Vec::new();
     for reference in refs {
         let is_automatic = reference.name.as_bytes().starts_with(ref_names::AUTOMATIC.as_bytes());
         if !is_automatic && ref_names::parse_checkpoint(&reference.name).is_none() {
@@ -35,7 +35,7 @@ pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<OffBranchCheckpoint
             continue;
         };
         let message = TagMessage::read(&String::from_utf8_lossy(&tag.message));
-        let known = found.iter().any(|beside| beside.checkpoint == tag.target);
+        let known = checkpoints.iter().any(|beside| beside.checkpoint == tag.target);
         if message.mode == Mode::Branch || known {
             continue;
         }
@@ -45,7 +45,7 @@ pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<OffBranchCheckpoint
         let Ok(tree) = repo.state_tree(repo.tree_of(Some(index))?) else {
             continue;
         };
-        found.push(OffBranchCheckpoint {
+        checkpoints.push(OffBranchCheckpoint {
             checkpoint: tag.target,
             index,
             files: repo.write_commit(NewCommit {
@@ -56,7 +56,7 @@ pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<OffBranchCheckpoint
             })?,
         });
     }
-    Ok(found)
+    Ok(checkpoints)
 }
 
 /// The commits are always the same.

@@ -108,8 +108,10 @@ fn go_on(session: &Session) -> Result<PickReport> {
         };
         // A commit by git is an operation of its own, although the pick has not ended.
         let ended = under_way.is_committed.then_some("cherry-pick");
-        let found = external_changes::find(session, &settled.record, ended)?;
-        found.map(|found| external_changes::record(session, places, tail.next, found)).transpose()
+        let unrecorded = external_changes::find(session, &settled.record, ended)?;
+        unrecorded
+            .map(|unrecorded| external_changes::record(session, places, tail.next, unrecorded))
+            .transpose()
     })?;
     let kept = look(session, &operation)?;
     refuse_unmerged(&kept)?;

@@ -131,8 +131,8 @@ pub fn left(session: &Session) -> Option<String> {
 
 /// Returns `true` if git has committed the resolved conflict, so that only the rest remains.
 pub fn is_committed_by_git(session: &Session) -> bool {
-    let found = find(session).ok().flatten();
-    found.is_some_and(|under_way| under_way.is_committed)
+    let pick = find(session).ok().flatten();
+    pick.is_some_and(|under_way| under_way.is_committed)
 }
 
 fn begun_by_git() -> Error {

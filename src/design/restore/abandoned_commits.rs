@@ -61,7 +61,7 @@ pub(in crate::design) fn by_moves(
     head_after: &HeadRecord,
     moves: &[RefChange],
 ) -> Vec<LeavingCommits> {
-    let mut found = Vec::new();
+    let mut leaving = Vec::new();
     let branches = moves.iter().filter(|change| {
         origin.kind != Kind::LfsMigrate && change.name.as_bytes().starts_with(b"refs/heads/")
     });
@@ -70,9 +70,9 @@ pub(in crate::design) fn by_moves(
         // If a whole branch is deleted, the commits of HEAD afterward do not leave.
         let staying: Vec<Oid> = change.new.or(head_after.commit).into_iter().collect();
         let all = repo.commits_between(tip, &staying, MAX_COUNTED).unwrap_or_default();
-        found.extend(LeavingCommits::of(repo, change.name.short(), &all));
+        leaving.extend(LeavingCommits::of(repo, change.name.short(), &all));
     }
-    found
+    leaving
 }
 
 /// Returns the first line of a message; an empty text for an unreadable commit.

@@ -33,10 +33,10 @@ impl RemoteCommits {
                 continue;
             }
             let (name, lost) = (name.short(), commits(repo, old, &[new]));
-            for found in &tracking {
-                let full = found.name.to_string();
+            for remote_branch in &tracking {
+                let full = remote_branch.name.to_string();
                 let branch = full.strip_prefix("refs/remotes/").unwrap_or(&full).to_owned();
-                let Some(tip) = repo.peel_to_commit(found.id) else { continue };
+                let Some(tip) = repo.peel_to_commit(remote_branch.id) else { continue };
                 if branch.split_once('/').is_none_or(|(_, short)| short != name) {
                     continue;
                 }

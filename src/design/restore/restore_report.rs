@@ -196,6 +196,6 @@ fn concerns_submodule(change: &TreeChange) -> bool {
 
 /// Lists the submodules whose commit changes.
 pub(in crate::design) fn submodules_in(changes: &[TreeChange]) -> Vec<RepoPath> {
-    let found = changes.iter().filter(|change| concerns_submodule(change));
-    found.map(|change| change.path.clone()).collect()
+    let of_submodules = changes.iter().filter(|change| concerns_submodule(change));
+    of_submodules.map(|change| change.path.clone()).collect()
 }

@@ -62,8 +62,8 @@ impl Target {
     /// that name in full. The prefix of a checkpoint's name comes after a revision, and before an
     /// abbreviated id. HEAD is never the label of a checkpoint, and a label that is the name of a branch, too, is refused.
     pub(in crate::design) fn find_any(repo: &Repo, name: &str) -> Result<Target> {
-        let found = Target::find(repo, name);
-        let is_found = match &found {
+        let target = Target::find(repo, name);
+        let is_found = match &target {
             Ok(target) => target.is_named_fully || is_abbreviated_id(name),
             Err(error) if error.code() == Code::CheckpointAmbiguous => {
                 is_abbreviated_id(name) || checkpoint_names::is_whole_name(repo, name)?
@@ -71,11 +71,11 @@ impl Target {
             Err(error) => error.code() != Code::CheckpointNotFound,
         };
         if is_found && !checkpoint_names::is_counted_from_head(name) {
-            return found.and_then(|target| target.unless_a_branch(repo, name));
+            return target.and_then(|target| target.unless_a_branch(repo, name));
         }
         match names::find_line(repo, name) {
             Ok(line) => of_commit(repo, name, line.commit),
-            Err(unknown) if unknown.code() == Code::RevisionNotFound => found,
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => target,
             Err(error) => Err(error),
         }
     }
@@ -134,14 +134,14 @@ impl Target {
     /// Returns the state that a commit off the branch holds on its base: its files, with the index
     /// of its other parent; `base` itself has nothing uncommitted.
     pub fn of_state(repo: &Repo, name: &str, commit: Oid, base: Option<Oid>) -> Result<Target> {
-        let found = repo.read_commit(commit)?;
-        let parents = found.parents.iter().copied().filter(|_| base != Some(commit));
+        let read = repo.read_commit(commit)?;
+        let parents = read.parents.iter().copied().filter(|_| base != Some(commit));
         let index = parents.rev().find(|parent| Some(*parent) != base);
         Ok(Target {
             id: name.to_owned(),
             label: name.to_owned(),
             sha: commit,
-            tree: found.tree,
+            tree: read.tree,
             branch: base,
             index: index_beside(repo, base, index)?,
             in_progress: None,

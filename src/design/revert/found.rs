@@ -60,7 +60,7 @@ impl Wanted {
         if let Some(agent) = &self.agent {
             return Ok(vec![agent.clone()]);
         }
-        let mut found = Vec::new();
+        let mut agents = Vec::new();
         let mut claims = Claims::default();
         for (agent, tips) in published_forks::work_of_agents(repo)? {
             let mut is_its = false;
@@ -71,21 +71,21 @@ impl Wanted {
                     is_its |= is_own(repo, &Lineage::at(*tip), &claim, &merge)?;
                 }
             }
-            found.extend(is_its.then_some(agent));
+            agents.extend(is_its.then_some(agent));
         }
-        Ok(found)
+        Ok(agents)
     }
 }
 
 /// Lists the commits of a branch down to another one, by first parents, newest first, at most `limit`.
 fn first_parents(repo: &Repo, tip: Oid, end: Oid, limit: usize) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
+    let mut commits = Vec::new();
     let mut at = Some(tip);
-    while let Some(commit) = at.filter(|commit| *commit != end && found.len() < limit) {
-        found.push(commit);
+    while let Some(commit) = at.filter(|commit| *commit != end && commits.len() < limit) {
+        commits.push(commit);
         at = repo.read_past(commit)?.parents.first().copied();
     }
-    Ok(found)
+    Ok(commits)
 }
 
 fn read_log(session: &Session) -> Result<Log> {
@@ -205,7 +205,7 @@ impl Search<'_> {
         let short = self.target.branch.short();
         let branch = short.strip_prefix("fork/").unwrap_or(&short);
         let mut claims = Claims::default();
-        let mut found = Vec::new();
+        let mut merges = Vec::new();
         let mut at = Some(self.target.tip);
         for _ in 0..MAX_COMMITS {
             let Some(commit) = at else {
@@ -233,11 +233,11 @@ impl Search<'_> {
                 None => is_named,
             };
             if is_its {
-                found.push(range);
+                merges.push(range);
             }
         }
-        found.reverse();
-        Ok(found)
+        merges.reverse();
+        Ok(merges)
     }
 
     /// Finds the newest operation that fast-forwarded the branch to a fork.

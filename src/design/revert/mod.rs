@@ -204,9 +204,9 @@ impl Computed {
         };
         let tree = match merge_back(session, &target, &wanted, before)? {
             Back::Clean(tree) => tree,
-            Back::Conflicts(found) => {
+            Back::Conflicts(conflicted) => {
                 report.outcome = RevertOutcome::Conflicted;
-                report.conflicts = conflicts::list(repo, &found.stages, &found.notes);
+                report.conflicts = conflicts::list(repo, &conflicted.stages, &conflicted.notes);
                 report.next_step = NextStep {
                     code: Some(Code::Conflicted.as_str()),
                     hint: Some(message::by_git(repo, &wanted)?),

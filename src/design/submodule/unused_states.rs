@@ -88,7 +88,7 @@ fn holders(session: &Session, prefix: &str) -> Result<Vec<Unused>> {
             open.extend(index.submodules().iter().map(|path| submodule.at(path)));
         }
         let below = repo.refs_below(prefix)?.into_iter();
-        let refs: Vec<_> = below.map(|found| (found.name, found.id)).collect();
+        let refs: Vec<_> = below.map(|reference| (reference.name, reference.id)).collect();
         if !refs.is_empty() {
             held.push(Unused { submodule, refs });
         }
@@ -112,8 +112,9 @@ fn named(repo: &Repo, places: &Places, going: &PruneSet<'_>) -> Result<Option<BT
     let automatic = ref_names::automatic_of(&places.key);
     for place in [&ref_names::CHECKPOINT_PLACES[..], &[automatic.as_str()]].concat() {
         let below = repo.refs_below(place)?.into_iter();
-        let stays = below.filter(|found| going.refs.iter().all(|(name, _)| *name != found.name));
-        tags.extend(stays.map(|found| found.id));
+        let stays =
+            below.filter(|reference| going.refs.iter().all(|(name, _)| *name != reference.name));
+        tags.extend(stays.map(|reference| reference.id));
     }
     let log = Log::read(repo, places)?;
     if log.entries.len() != repo.refs_below(&ref_names::operations_of(&places.key))?.len() {

@@ -149,8 +149,10 @@ fn begin(
     let takes_all = force && direction == Direction::Undo;
     Operation::begin_after(session, intent, |places, tail| {
         let log = Log::read(&session.repo, places)?;
-        let found = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
-        found.map(|found| record_external(session, places, tail.next, found)).transpose()
+        let unrecorded = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
+        unrecorded
+            .map(|unrecorded| record_external(session, places, tail.next, unrecorded))
+            .transpose()
     })
 }
 
@@ -192,9 +194,9 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
         return Err(nothing(session, None, direction));
     };
     let mut log = Log::read(&session.repo, &places)?;
-    let found = plain_git::unrecorded(session, &log, direction)?;
-    if let Some(found) = found.filter(|_| force && direction == Direction::Undo) {
-        let entry = plain_git::rehearse(session, &places, found)?;
+    let unrecorded = plain_git::unrecorded(session, &log, direction)?;
+    if let Some(unrecorded) = unrecorded.filter(|_| force && direction == Direction::Undo) {
+        let entry = plain_git::rehearse(session, &places, unrecorded)?;
         log.entries.push(entry);
     }
     let mut report = Step::plan(session, &places, &log, Wanted { direction, force })?.report;
@@ -208,8 +210,8 @@ pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<U
 /// For a session that keeps objects in memory.
 fn refusal(session: &Session, log: &Log, scan: &Scan) -> Result<Option<Error>> {
     let planned = refuse_foreign_progress(session, Direction::Undo).and_then(|()| {
-        let found = Places::find(&session.repo)?;
-        let places = found.ok_or_else(|| nothing(session, None, Direction::Undo))?;
+        let places =
+            Places::find(&session.repo)?.ok_or_else(|| nothing(session, None, Direction::Undo))?;
         let wanted = Wanted { direction: Direction::Undo, force: false };
         let scan_of = |record: &Record| match paths_of(session, log, record)? {
             Some(paths) => Ok(scan.limited_to(&paths)),
@@ -279,8 +281,8 @@ impl Step {
         Wanted { direction, force }: Wanted,
         scan_of: impl FnOnce(&Record) -> Result<Scan>,
     ) -> Result<Step> {
-        if let Some(found) = plain_git::unrecorded(session, log, direction)? {
-            return Err(plain_git::refuse_unrecorded(session, &found, direction.kind())?);
+        if let Some(unrecorded) = plain_git::unrecorded(session, log, direction)? {
+            return Err(plain_git::refuse_unrecorded(session, &unrecorded, direction.kind())?);
         }
         let entry = require_next(session, log, direction)?.clone();
         let record = &entry.record;

@@ -68,8 +68,8 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     }
     let tail = Tail::read(&session.repo, &places).ok()?;
     let settled = tail.settled.as_ref()?;
-    let found = external_changes::find(session, &settled.record, hook.ended()).ok()??;
-    let entry = external_changes::record(session, &places, tail.next, found).ok()?;
+    let unrecorded = external_changes::find(session, &settled.record, hook.ended()).ok()??;
+    let entry = external_changes::record(session, &places, tail.next, unrecorded).ok()?;
     // The hook runs in the environment of the command that made the change.
     operation_events::note_operation(session, &entry.record);
     Some(entry.record.op)
@@ -93,8 +93,8 @@ pub(in crate::design) fn unrecorded<'a>(
         .next_undo()
         .filter(|entry| direction != Direction::Redo && !entry.record.leaves_head_and_index());
     for entry in newest.into_iter().chain(next) {
-        if let Some(found) = external_changes::find(session, &entry.record, None)? {
-            return Ok(Some(found));
+        if let Some(change) = external_changes::find(session, &entry.record, None)? {
+            return Ok(Some(change));
         }
     }
     Ok(None)
@@ -103,21 +103,21 @@ pub(in crate::design) fn unrecorded<'a>(
 /// Makes the refusal of an undo or redo because of an unrecorded change.
 pub(in crate::design) fn refuse_unrecorded(
     session: &Session,
-    found: &Unrecorded<'_>,
+    unrecorded: &Unrecorded<'_>,
     kind: Kind,
 ) -> Result<Error> {
-    let since = found.since;
+    let since = unrecorded.since;
     let trees = IndexTrees {
         before: since.index_tree_after(&session.repo)?,
-        after: found.index_tree,
-        head: found.after.head.commit,
+        after: unrecorded.index_tree,
+        head: unrecorded.after.head.commit,
     };
     let words = ChangeWords {
-        summary: &found.summary,
-        refs: &found.refs,
-        heads: (&since.after.head, &found.after.head),
-        change: &found.change,
-        files: followed(&session.repo, &trees, &found.change)?.len(),
+        summary: &unrecorded.summary,
+        refs: &unrecorded.refs,
+        heads: (&since.after.head, &unrecorded.after.head),
+        change: &unrecorded.change,
+        files: followed(&session.repo, &trees, &unrecorded.change)?.len(),
     };
     let start = format!("something else changed the repository since {}", since.op);
     let hint = match kind {
@@ -275,14 +275,14 @@ fn followed(
 
 /// Lists the paths in conflict in a state of the index.
 pub(in crate::design) fn conflicted_in(repo: &Repo, state: Oid) -> Result<BTreeSet<RepoPath>> {
-    let mut found = BTreeSet::new();
+    let mut paths = BTreeSet::new();
     for stage in ["1", "2", "3"] {
         if let Some(tree) = repo.entry_in(state, stage)? {
             let listed = repo.list_tree(tree)?.into_iter();
-            found.extend(listed.map(|change| change.path));
+            paths.extend(listed.map(|change| change.path));
         }
     }
-    Ok(found)
+    Ok(paths)
 }
 
 /// Plans how the files that git had moved are restored, from the tree of the snapshot.
@@ -338,8 +338,8 @@ pub(in crate::design) fn refuse_branch_in_use(
 pub(in crate::design) fn rehearse(
     session: &Session,
     places: &Places,
-    found: Unrecorded<'_>,
+    unrecorded: Unrecorded<'_>,
 ) -> Result<LogEntry> {
     let next = Tail::read(&session.repo, places)?.next;
-    external_changes::write(session, places, next, found)
+    external_changes::write(session, places, next, unrecorded)
 }

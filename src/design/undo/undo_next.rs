@@ -29,13 +29,13 @@ pub(in crate::design) fn require_next<'a>(
     log: &'a Log,
     direction: Direction,
 ) -> Result<&'a LogEntry> {
-    let found = match direction {
+    let next = match direction {
         Direction::Undo => log.next_undo(),
         Direction::Alone(operation) => log.find(operation),
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
-    found.ok_or_else(|| {
+    next.ok_or_else(|| {
         let newest = log.entries.last().map(|entry| entry.record.op);
         nothing(session, newest, direction)
     })

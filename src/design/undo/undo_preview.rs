@@ -30,9 +30,14 @@ pub struct UndoStep {
 /// Returns the preview of the next undo, by the scan of a session that keeps objects in memory. It reads at most the files
 /// that an undo would read.
 pub fn outlook(session: &Session, log: &Log, scan: &Scan) -> Result<Option<UndoStep>> {
-    if let Some(found) = plain_git::unrecorded(session, log, Direction::Undo)? {
+    if let Some(unrecorded) = plain_git::unrecorded(session, log, Direction::Undo)? {
         let refused_as = Some(Code::ExternalChange.as_str());
-        return Ok(Some(UndoStep { op: None, summary: found.summary, refused_as, hint: None }));
+        return Ok(Some(UndoStep {
+            op: None,
+            summary: unrecorded.summary,
+            refused_as,
+            hint: None,
+        }));
     }
     let Some(entry) = log.next_undo() else {
         return Ok(None);

@@ -160,8 +160,10 @@ impl RefMoves {
         }
         RefMoves {
             commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
-            on_remote: RemoteCommits::find(repo, &refs)
-                .map(|found| RemoteCommits { is_rewritten: origin.moves_history(), ..found }),
+            on_remote: RemoteCommits::find(repo, &refs).map(|on_remote| RemoteCommits {
+                is_rewritten: origin.moves_history(),
+                ..on_remote
+            }),
             refs,
             checkpoints,
         }
@@ -174,7 +176,7 @@ fn stands_elsewhere(repo: &Repo, id: &str, refs: &[RefChange]) -> bool {
         let name = RefName::from(format!("{place}{id}").as_str());
         match refs.iter().find(|change| change.name == name) {
             Some(change) => change.new.is_some(),
-            None => repo.find_ref(&name).is_ok_and(|found| found.is_some()),
+            None => repo.find_ref(&name).is_ok_and(|tip| tip.is_some()),
         }
     };
     ref_names::CHECKPOINT_PLACES.iter().any(stands)

@@ -24,9 +24,9 @@ pub(in crate::design) fn settled_since(
     record: &Record,
     kept: &Kept,
 ) -> Result<BTreeMap<RepoPath, Want>> {
-    let mut found = BTreeMap::new();
+    let mut settled = BTreeMap::new();
     let (true, Some(before)) = (record.opens_state(), record.snapshot) else {
-        return Ok(found);
+        return Ok(settled);
     };
     let repo = &session.repo;
     let conflicted = match &record.index {
@@ -57,7 +57,7 @@ pub(in crate::design) fn settled_since(
             Some(entry) => Want::File(Source::Staged { id: entry.id }),
             None => Want::Nothing,
         };
-        found.insert(change.path, want);
+        settled.insert(change.path, want);
     }
-    Ok(found)
+    Ok(settled)
 }
