@@ -99,7 +99,7 @@ fn moved_git_dir(git_dir: &Path) -> Option<PathBuf> {
 fn has_all_objects(git_dir: &Path) -> bool {
     let has_all = || {
         let repo = BareRepo::open(git_dir)?;
-        Ok::<_, Error>(repo.refs_below("refs/")?.iter().all(|found| repo.has(found.id)))
+        Ok::<_, Error>(repo.refs_below("refs/")?.iter().all(|reference| repo.has(reference.id)))
     };
     membership::path_in(git_dir).exists() && has_all().unwrap_or(false)
 }

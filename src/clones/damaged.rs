@@ -54,7 +54,7 @@ impl DamagedClone {
                 (Code::RepositoryBroken, fault.iter().map(|fault| fault.reason.clone()).collect())
             }
             (_, Some(damage)) => (Code::RepositoryBroken, format!("its '.git' {damage}")),
-            (Ok(Some(found)), None) if !found.is_misplaced_at(&path) => return None,
+            (Ok(Some(membership)), None) if !membership.is_misplaced_at(&path) => return None,
             (Ok(Some(_)), None) => {
                 let reason = format!("'{}' names another agent or hub", record.display());
                 (Code::RepositoryBroken, reason)
@@ -160,8 +160,8 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
 /// their work elsewhere.
 pub fn without_folder(root: &SharedRoot, hub: &Hub) -> Result<Vec<DamagedClone>> {
     let mut places = BTreeMap::new();
-    for found in hub.store.refs_below(ref_names::PUBLISHED_AGENTS)? {
-        let name = found.name.to_string();
+    for reference in hub.store.refs_below(ref_names::PUBLISHED_AGENTS)? {
+        let name = reference.name.to_string();
         let mut words = name.strip_prefix(ref_names::PUBLISHED_AGENTS).unwrap_or("").splitn(3, '/');
         if let (Some(agent), Some(scope), Some(_)) = (words.next(), words.next(), words.next()) {
             let path = root.agents().join(agent).join("clones").join(scope);

@@ -33,12 +33,12 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
         .iter()
         .flat_map(|agent| folders(&agent.join("clones")))
         .chain(folders(&root.shared_clones()));
-    let found = places.filter_map(|path| {
+    let clones = places.filter_map(|path| {
         let member = membership_at(&path)?;
         let wanted = hub.is_none_or(|hub| member.hub == hub);
         (wanted && member.role != Role::Desk).then_some(FoundClone { path, member })
     });
-    found.collect()
+    clones.collect()
 }
 
 /// Returns `true` if a clone borrows from a hub, even one whose record cannot be read.

@@ -84,12 +84,12 @@ impl TestResults {
 
     /// Returns the known result for a tree, if it is not too old, and its age in seconds.
     pub fn find(&self, world: &World, key: &str) -> Option<(TestResult, i64)> {
-        let found: TestResult = read(&self.result(key))?;
-        let at = time::parse_rfc3339(&found.at)?;
+        let result: TestResult = read(&self.result(key))?;
+        let at = time::parse_rfc3339(&result.at)?;
         let age = world.now().signed_duration_since(at).num_seconds();
-        let is_sure = found.passed || found.confirmed;
+        let is_sure = result.passed || result.confirmed;
         let most = if is_sure { MAX_AGE_SECONDS } else { MAX_AGE_OF_DOUBT_SECONDS };
-        (0..most).contains(&age).then_some((found, age))
+        (0..most).contains(&age).then_some((result, age))
     }
 
     /// Stores a result.

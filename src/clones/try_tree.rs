@@ -453,7 +453,7 @@ impl<'a> TryTree<'a> {
 
 /// Returns `true` for a folder itself, not for a link to one.
 fn is_folder(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Removes a file, a link or a folder with everything in it.

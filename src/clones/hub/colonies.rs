@@ -54,8 +54,8 @@ pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
                 commit: None,
             });
         }
-        let found = colonies.iter_mut().find(|colony| colony.name == name);
-        let Some(colony) = found else { continue };
+        let known = colonies.iter_mut().find(|colony| colony.name == name);
+        let Some(colony) = known else { continue };
         match key {
             "url" => value.clone_into(&mut colony.origin_url),
             "branch" => colony.branch = Some(value.to_owned()),

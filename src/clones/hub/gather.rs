@@ -47,13 +47,14 @@ fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usiz
         let (from, to) = (hub.store.object_store(), session.repo.object_store());
         let all = || {
             let refs = session.repo.refs_below("refs/")?;
-            Ok(refs.into_iter().map(|found| found.id).collect())
+            Ok(refs.into_iter().map(|reference| reference.id).collect())
         };
         let near = changes.iter().filter_map(|change| change.old).collect();
         if link_objects(&from, &to, &tips, &Whole { near, all: &all })? == Linked::NotAll {
             let own = hub.store.refs_below(&member.published_below())?;
             let copies = changes.iter().filter_map(|change| change.old);
-            let mut known: Vec<Oid> = own.iter().map(|found| found.id).chain(copies).collect();
+            let mut known: Vec<Oid> =
+                own.iter().map(|reference| reference.id).chain(copies).collect();
             known.retain(|id| hub.store.has(*id) && session.repo.object_size(*id).is_some());
             let world = &session.world;
             send_pack(hub.store.git(world), session.repo.git(world), &tips, &known)?;
@@ -81,21 +82,21 @@ fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefC
     let own = member.published_below();
     let mut copies = BTreeMap::new();
     for prefix in [ref_names::AGENTS, ref_names::DESKS] {
-        let found = session.repo.refs_below(prefix)?;
-        copies.extend(found.into_iter().map(|found| (found.name, found.id)));
+        let refs = session.repo.refs_below(prefix)?;
+        copies.extend(refs.into_iter().map(|reference| (reference.name, reference.id)));
     }
     let mut changes = Vec::new();
     for prefix in [ref_names::PUBLISHED_AGENTS, ref_names::PUBLISHED_DESKS] {
-        for found in hub.store.refs_below(prefix)? {
-            let is_own = found.name.as_bytes().starts_with(own.as_bytes());
+        for reference in hub.store.refs_below(prefix)? {
+            let is_own = reference.name.as_bytes().starts_with(own.as_bytes());
             // New clones read the tags in the hub, and other checkouts have their own.
-            let is_wanted = !is_own && !tag_list::is_tag_list(&found.name);
-            let Some(name) = mirror_of(&found.name).filter(|_| is_wanted) else {
+            let is_wanted = !is_own && !tag_list::is_tag_list(&reference.name);
+            let Some(name) = mirror_of(&reference.name).filter(|_| is_wanted) else {
                 continue;
             };
             let old = copies.remove(&name);
-            if old != Some(found.id) {
-                changes.push(RefChange { name, old, new: Some(found.id) });
+            if old != Some(reference.id) {
+                changes.push(RefChange { name, old, new: Some(reference.id) });
             }
         }
     }

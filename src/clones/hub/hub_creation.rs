@@ -49,11 +49,11 @@ pub(in crate::clones) fn make_from_repository(session: &Session, new: &Path) -> 
     // All below the branches is whole; the other copied objects need not be.
     let made_from: Vec<RefChange> = changes.iter().map(made_from).collect();
     changes.extend(made_from);
-    let known = remote.into_iter().filter(|found| store.has(found.id));
-    changes.extend(known.map(|found| RefChange {
-        name: found.name,
+    let known = remote.into_iter().filter(|reference| store.has(reference.id));
+    changes.extend(known.map(|reference| RefChange {
+        name: reference.name,
         old: None,
-        new: Some(found.id),
+        new: Some(reference.id),
     }));
     store.move_refs_unshared(world, &changes)
 }
@@ -114,10 +114,10 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
     let store = configure(new, Some(&url.in_full()))?;
     let heads = store.refs_below("refs/heads/")?;
     let mut changes = gone(&store)?;
-    changes.extend(heads.into_iter().map(|found| RefChange {
-        name: RefName::from(format!("refs/remotes/origin/{}", found.name.short()).as_str()),
+    changes.extend(heads.into_iter().map(|head| RefChange {
+        name: RefName::from(format!("refs/remotes/origin/{}", head.name.short()).as_str()),
         old: None,
-        new: Some(found.id),
+        new: Some(head.id),
     }));
     store.move_refs_unshared(world, &changes)?;
     store.follow_remote_head(world)
@@ -126,7 +126,7 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
 /// Returns the changes that delete the branches git created.
 fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
     let heads = store.refs_below("refs/heads/")?.into_iter();
-    Ok(heads.map(|found| RefChange { name: found.name, old: Some(found.id), new: None }).collect())
+    Ok(heads.map(|head| RefChange { name: head.name, old: Some(head.id), new: None }).collect())
 }
 
 fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {

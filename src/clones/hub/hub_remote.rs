@@ -40,8 +40,11 @@ pub(super) fn follow(session: &Session, member: &Membership) -> Result<()> {
     if member.role != Role::Agent {
         return Ok(());
     }
-    let known: BTreeMap<RefName, Oid> =
-        repo.refs_below(&below())?.into_iter().map(|found| (found.name, found.id)).collect();
+    let known: BTreeMap<RefName, Oid> = repo
+        .refs_below(&below())?
+        .into_iter()
+        .map(|reference| (reference.name, reference.id))
+        .collect();
     // The configuration of a clone is not read from elsewhere. A remote of this name that is not the hub is the user's.
     let url = repo.config(&format!("remote.{HUB_REMOTE}.url"));
     let is_ours = url.map_or(!known.is_empty(), |url| Path::new(&url) == member.hub);
@@ -50,7 +53,7 @@ pub(super) fn follow(session: &Session, member: &Membership) -> Result<()> {
     }
     let branches = repo.refs_below("refs/heads/")?.into_iter();
     let wanted: BTreeMap<RefName, Oid> =
-        branches.map(|found| (tracking(&found.name), found.id)).collect();
+        branches.map(|reference| (tracking(&reference.name), reference.id)).collect();
     let names = wanted.keys().chain(known.keys().filter(|name| !wanted.contains_key(name)));
     let changes: Vec<RefChange> = names
         .map(|name| RefChange {

@@ -99,9 +99,9 @@ pub(in crate::clones) fn whose(below: &str) -> String {
 
 /// Lists the refs below a prefix by what follows it.
 pub(in crate::clones) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
-    let refs = hub.store.refs_below(prefix)?.into_iter().filter_map(|found| {
-        let rest = found.name.as_bytes().get(prefix.len()..)?;
-        Some((RefName::new(rest.to_owned()), found.id))
+    let refs = hub.store.refs_below(prefix)?.into_iter().filter_map(|reference| {
+        let rest = reference.name.as_bytes().get(prefix.len()..)?;
+        Some((RefName::new(rest.to_owned()), reference.id))
     });
     Ok(refs.collect())
 }

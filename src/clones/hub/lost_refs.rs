@@ -40,7 +40,7 @@ pub(super) fn keep_before(
 
 fn may_lose(repo: &Repo, below: &str, changes: &[RefChange]) -> Result<bool> {
     let tips = || -> Result<Vec<Oid>> {
-        let branches = repo.refs_below("refs/heads/")?.into_iter().map(|found| found.id);
+        let branches = repo.refs_below("refs/heads/")?.into_iter().map(|branch| branch.id);
         Ok(branches.chain(repo.head()?.commit()).collect())
     };
     for RefChange { name, old, new } in changes {

@@ -104,13 +104,13 @@ impl Hub {
         let wanted = self.store.refs_below(prefix)?;
         lost_race::retried(|| {
             let there = self.store.refs_below(prefix)?;
-            let is_there = |found: &&FoundRef| {
+            let is_there = |reference: &&FoundRef| {
                 let mut there = there.iter();
-                there.any(|now| (&now.name, now.id) == (&found.name, found.id))
+                there.any(|now| (&now.name, now.id) == (&reference.name, reference.id))
             };
-            let changes = wanted.iter().filter(is_there).map(|found| RefChange {
-                name: found.name.clone(),
-                old: Some(found.id),
+            let changes = wanted.iter().filter(is_there).map(|reference| RefChange {
+                name: reference.name.clone(),
+                old: Some(reference.id),
                 new: None,
             });
             self.move_refs(world, &changes.collect::<Vec<_>>())

@@ -16,7 +16,8 @@ pub(in crate::clones) fn copy_objects(
 ) -> Result<()> {
     let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
     let (from, to) = (repo.object_store(), hub.store.object_store());
-    let all = || Ok(hub.store.refs_below("refs/")?.into_iter().map(|found| found.id).collect());
+    let all =
+        || Ok(hub.store.refs_below("refs/")?.into_iter().map(|reference| reference.id).collect());
     let near = near(hub, changes)?;
     if link_objects(&from, &to, &tips, &Whole { near, all: &all })? == Linked::All {
         return Ok(());
@@ -32,7 +33,7 @@ pub(in crate::clones) fn copy_objects(
 fn near(hub: &Hub, changes: &[RefChange]) -> Result<Vec<Oid>> {
     let mut near: Vec<Oid> = changes.iter().filter_map(|change| change.old).collect();
     for prefix in ["refs/remotes/", ref_names::MADE_FROM] {
-        near.extend(hub.store.refs_below(prefix)?.into_iter().map(|found| found.id));
+        near.extend(hub.store.refs_below(prefix)?.into_iter().map(|reference| reference.id));
     }
     Ok(near)
 }

@@ -105,8 +105,12 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, tags: &TagList) -> Resul
     let in_hub = |name: RefName| RefName::new([below.as_bytes(), name.as_bytes()].concat());
     let refs = wanted(repo)?.into_iter().chain(tags.published());
     let wanted: BTreeMap<RefName, Oid> = refs.map(|(name, id)| (in_hub(name), id)).collect();
-    let published: BTreeMap<RefName, Oid> =
-        hub.store.refs_below(below)?.into_iter().map(|found| (found.name, found.id)).collect();
+    let published: BTreeMap<RefName, Oid> = hub
+        .store
+        .refs_below(below)?
+        .into_iter()
+        .map(|reference| (reference.name, reference.id))
+        .collect();
     let branches = in_hub(RefName::from("heads/"));
     let mut changed = wanted.clone();
     changed.retain(|name, id| {
@@ -157,19 +161,19 @@ const CHECKPOINTS: &str = "tags/checkpoint/";
 
 /// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.
 pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
-    let mut found = BTreeMap::new();
+    let mut checkpoints = BTreeMap::new();
     for desk in hub.store.refs_below(ref_names::PUBLISHED_DESKS)? {
         let name = desk.name.to_string();
         let rest = name.strip_prefix(ref_names::PUBLISHED_DESKS);
         let of_desk = rest.and_then(|rest| rest.split_once('/'));
         if let Some(name) = of_desk.and_then(|(_, rest)| rest.strip_prefix(CHECKPOINTS)) {
-            found.insert(name.to_owned(), desk.id);
+            checkpoints.insert(name.to_owned(), desk.id);
         }
     }
     for remote in hub.store.refs_below(ref_names::CHECKPOINTS)? {
-        found.extend(ref_names::parse_checkpoint(&remote.name).map(|name| (name, remote.id)));
+        checkpoints.extend(ref_names::parse_checkpoint(&remote.name).map(|name| (name, remote.id)));
     }
-    Ok(found)
+    Ok(checkpoints)
 }
 
 /// Returns the refs to publish: their names below the prefix of this repository, and their ids.
@@ -182,9 +186,9 @@ pub(in crate::clones) fn wanted(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
         ("forks/", ref_names::FORK_RECORDS, ref_names::FORK_RECORDS),
     ];
     for (kind, cut, prefix) in kinds {
-        for found in repo.refs_below(prefix)? {
-            if let Some(rest) = found.name.as_bytes().strip_prefix(cut.as_bytes()) {
-                wanted.insert(RefName::new([kind.as_bytes(), rest].concat()), found.id);
+        for reference in repo.refs_below(prefix)? {
+            if let Some(rest) = reference.name.as_bytes().strip_prefix(cut.as_bytes()) {
+                wanted.insert(RefName::new([kind.as_bytes(), rest].concat()), reference.id);
             }
         }
     }

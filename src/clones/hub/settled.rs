@@ -32,14 +32,14 @@ pub(in crate::clones) fn settle(session: &Session, member: &Membership) -> Resul
 pub(super) fn copies(session: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
     let mut changes = Vec::new();
     for prefix in [ref_names::AGENTS, ref_names::DESKS] {
-        for found in session.repo.refs_below(prefix)? {
-            let name = found.name.to_string();
+        for reference in session.repo.refs_below(prefix)? {
+            let name = reference.name.to_string();
             let rest = name.strip_prefix(ref_names::PRIVATE);
             let in_hub =
                 rest.map(|rest| RefName::from(format!("{}{rest}", ref_names::PUBLISHED).as_str()));
             let Some(name) = in_hub else { continue };
             if hub.store.find_ref(&name)?.is_none() {
-                changes.push(RefChange { name, old: None, new: Some(found.id) });
+                changes.push(RefChange { name, old: None, new: Some(reference.id) });
             }
         }
     }

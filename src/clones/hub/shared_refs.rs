@@ -17,13 +17,13 @@ use super::object_copies::copy_objects;
 
 /// Lists the shared records of a hub.
 pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
-    let mut found = BTreeMap::new();
+    let mut refs = BTreeMap::new();
     for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
-        found.extend(hub.store.find_ref(&name)?.map(|id| (name, id)));
+        refs.extend(hub.store.find_ref(&name)?.map(|id| (name, id)));
     }
     let boards = hub.store.refs_below(ref_names::BLACKBOARDS)?.into_iter();
-    found.extend(boards.map(|board| (board.name, board.id)));
-    Ok(found)
+    refs.extend(boards.map(|board| (board.name, board.id)));
+    Ok(refs)
 }
 
 /// Copies objects of the hub into a clone.
@@ -33,8 +33,8 @@ pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
         return Ok(());
     }
     let (from, to) = (hub.store.object_store(), repo.object_store());
-    let all = || Ok(repo.refs_below("refs/")?.into_iter().map(|found| found.id).collect());
-    let near = repo.refs_below("refs/colony/")?.into_iter().map(|found| found.id).collect();
+    let all = || Ok(repo.refs_below("refs/")?.into_iter().map(|reference| reference.id).collect());
+    let near = repo.refs_below("refs/colony/")?.into_iter().map(|reference| reference.id).collect();
     if link_objects(&from, &to, tips, &Whole { near, all: &all })? == Linked::NotAll {
         send_pack(hub.store.git(world), repo.git(world), tips, &[])?;
     }

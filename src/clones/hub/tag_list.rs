@@ -80,8 +80,10 @@ pub fn tags_of(hub: &Hub, desk: &Membership) -> Result<Vec<FoundRef>> {
 /// Lists the tags that all checkouts have published.
 pub(in crate::clones) fn of_all(hub: &Hub) -> Result<Vec<FoundRef>> {
     let desks = hub.store.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
-    let lists: BTreeSet<Oid> =
-        desks.filter(|found| is_tag_list(&found.name)).map(|found| found.id).collect();
+    let lists: BTreeSet<Oid> = desks
+        .filter(|reference| is_tag_list(&reference.name))
+        .map(|reference| reference.id)
+        .collect();
     let mut tags = Vec::new();
     for list in lists {
         tags.extend(read(hub, list)?);

@@ -228,11 +228,11 @@ impl WantedClone<'_> {
             .map(|_| FoundRef { name: hub_remote::tracking(branch), id: self.start.commit });
         let mut refs: Vec<FoundRef> = [own].into_iter().chain(published).collect();
         refs.extend(self.refs.iter().cloned());
-        for found in self.hub.store.refs_below(&self.remote)? {
-            let name = found.name.to_string();
+        for reference in self.hub.store.refs_below(&self.remote)? {
+            let name = reference.name.to_string();
             let rest = name.strip_prefix(&self.remote).unwrap_or(&name);
             if rest != "HEAD" && remote(rest).is_valid() {
-                refs.push(FoundRef { name: remote(rest), id: found.id });
+                refs.push(FoundRef { name: remote(rest), id: reference.id });
             }
         }
         if let Some(desk) = self.desk {
@@ -244,7 +244,7 @@ impl WantedClone<'_> {
             checkpoints.map(|(name, id)| FoundRef { name: ref_names::checkpoint(&name), id }),
         );
         let mut known = BTreeSet::new();
-        refs.retain(|found| known.insert(found.name.clone()));
+        refs.retain(|reference| known.insert(reference.name.clone()));
         Ok(refs)
     }
 
@@ -257,8 +257,8 @@ impl WantedClone<'_> {
 
     /// Returns the branches that track those of the remote: all but forks, which belong to this clone.
     fn branches(&self) -> Vec<String> {
-        let further = self.refs.iter().filter_map(|found| {
-            let name = found.name.to_string();
+        let further = self.refs.iter().filter_map(|reference| {
+            let name = reference.name.to_string();
             Some(name.strip_prefix("refs/heads/")?.to_owned())
         });
         let mut all = vec![self.start.branch.clone()];

@@ -27,18 +27,18 @@ pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option
     for commit in migrations(hub)? {
         read(&objects, commit, &mut map)?;
     }
-    let found = [map.newest(noted), Some(noted)].into_iter().flatten();
-    Ok(found.into_iter().find(|id| hub.store.has(*id)))
+    let newest = [map.newest(noted), Some(noted)].into_iter().flatten();
+    Ok(newest.into_iter().find(|id| hub.store.has(*id)))
 }
 
 /// Lists the migrations that the remote and the checkouts with this hub publish.
 fn migrations(hub: &Hub) -> Result<Vec<Oid>> {
-    let mut found = hub.store.refs_below(FETCHED)?;
+    let mut refs = hub.store.refs_below(FETCHED)?;
     let end = format!("/{}", ref_names::PUBLISHED_MIGRATIONS);
     let desk_refs = hub.store.refs_below(ref_names::PUBLISHED_DESKS)?;
     let is_told = |name: &RefName| name.as_bytes().ends_with(end.as_bytes());
-    found.extend(desk_refs.into_iter().filter(|found| is_told(&found.name)));
-    Ok(found.into_iter().map(|found| found.id).collect())
+    refs.extend(desk_refs.into_iter().filter(|reference| is_told(&reference.name)));
+    Ok(refs.into_iter().map(|reference| reference.id).collect())
 }
 
 fn fetch(world: &World, hub: &Hub) -> Result<()> {

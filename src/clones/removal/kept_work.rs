@@ -92,23 +92,23 @@ fn attempt_beside(
 
 /// Returns the refs that belong to a clone.
 fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
-    let mut found = wanted(repo)?;
+    let mut refs = wanted(repo)?;
     if member.role != Role::Desk {
-        leave_to_team(hub, "", &mut found)?;
+        leave_to_team(hub, "", &mut refs)?;
     }
     if member.role == Role::Reader {
-        found = beside_remote(repo, found)?;
+        refs = beside_remote(repo, refs)?;
     }
     for (name, id) in unpublished(repo, hub)? {
-        found.entry(name).or_insert(id);
+        refs.entry(name).or_insert(id);
     }
-    Ok(found)
+    Ok(refs)
 }
 
 /// Returns the refs whose commits no branch of the remote has, as far as this repository knows.
 fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<RefName, Oid>> {
     let remote_refs = repo.remote_branches()?.into_iter();
-    let remote = commits(repo, remote_refs.map(|found| found.id));
+    let remote = commits(repo, remote_refs.map(|reference| reference.id));
     let mut own = BTreeMap::new();
     for (name, id) in refs {
         if !is_reached(repo, id, &remote)? {
@@ -121,27 +121,27 @@ fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<R
 /// Returns what only this repository has and does not publish: tags that no other repository has, and
 /// stashes.
 fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
-    let mut found = Vec::new();
+    let mut refs = Vec::new();
     let tags = repo.refs_below("refs/tags/")?;
     if !tags.is_empty() {
         let known = KnownTags::of(hub)?;
         for tag in tags.iter().filter(|tag| !known.have(repo, tag)) {
             if let Some(rest) = tag.name.as_bytes().strip_prefix(b"refs/") {
-                found.push((RefName::new(rest.to_owned()), tag.id));
+                refs.push((RefName::new(rest.to_owned()), tag.id));
             }
         }
     }
-    found.extend(beside_branches(repo)?);
+    refs.extend(beside_branches(repo)?);
     // All stashes but the newest are only in its reflog.
     let path = repo.common_dir().join("logs/refs/stash");
     let log = plain_file::read_text(path).unwrap_or_default();
     let ids = log.lines().filter_map(|line| line.split(' ').nth(1)).filter_map(Oid::parse);
     let stashed = ids.filter(|id| repo.object_size(*id).is_some());
-    found.extend(stashed.enumerate().map(|(at, id)| {
+    refs.extend(stashed.enumerate().map(|(at, id)| {
         let name = format!("stash/{}", at + 1);
         (RefName::from(name.as_str()), id)
     }));
-    Ok(found)
+    Ok(refs)
 }
 
 /// What a hub holds by the names of its remote and of the users' checkouts. A tag in the work of an earlier removal
@@ -158,12 +158,15 @@ impl KnownTags {
         for prefix in ["refs/remotes/", "refs/tags/", ref_names::PUBLISHED_DESKS] {
             known.extend(hub.store.refs_below(prefix)?);
         }
-        let named = known.iter().filter_map(|found| {
-            let name = found.name.to_string();
+        let named = known.iter().filter_map(|reference| {
+            let name = reference.name.to_string();
             let at = name.find("/tags/")?;
-            Some((found.id, name.get(at..)?.to_owned()))
+            Some((reference.id, name.get(at..)?.to_owned()))
         });
-        Ok(KnownTags { named: named.collect(), ids: known.iter().map(|found| found.id).collect() })
+        Ok(KnownTags {
+            named: named.collect(),
+            ids: known.iter().map(|reference| reference.id).collect(),
+        })
     }
 
     /// Returns `true` if another name holds the object of a tag. A branch may hold the commit of a lightweight tag, but does
@@ -190,21 +193,21 @@ fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
         "colony/",
         "colony-local/",
     ];
-    let mut found = Vec::new();
+    let mut refs = Vec::new();
     for own in repo.refs_below("refs/")? {
         let rest = own.name.as_bytes().strip_prefix(b"refs/").unwrap_or_default();
         if !KNOWN.iter().any(|known| rest.starts_with(known.as_bytes())) {
-            found.push((RefName::new([b"other/", rest].concat()), own.id));
+            refs.push((RefName::new([b"other/", rest].concat()), own.id));
         }
     }
     for (at, name) in AUTOSTASHES.iter().enumerate() {
         let text = plain_file::read_text(repo.git_dir().join(name)).unwrap_or_default();
         let id = Oid::parse(text.trim());
         if let Some(id) = id.filter(|id| repo.object_size(*id).is_some()) {
-            found.push((RefName::from(format!("autostash/{}", at + 1).as_str()), id));
+            refs.push((RefName::from(format!("autostash/{}", at + 1).as_str()), id));
         }
     }
-    Ok(found)
+    Ok(refs)
 }
 
 /// Returns the commits of refs, as far as they exist here.

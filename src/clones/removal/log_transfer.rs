@@ -41,18 +41,19 @@ pub(in crate::clones) fn keep_operations(
     let mut changes = Vec::new();
     let mut log = repo.refs_below(ref_names::OPERATIONS)?;
     log.extend(repo.refs_below(ref_names::AUTOMATIC)?);
-    for found in log {
-        let old = hub.store.find_ref(&found.name)?;
-        if old.is_some_and(|old| old != found.id) && !is_of_agent(&hub, &found.name, member) {
-            let message = format!("the hub has another '{}', of another clone", found.name);
+    for operation in log {
+        let old = hub.store.find_ref(&operation.name)?;
+        if old.is_some_and(|old| old != operation.id) && !is_of_agent(&hub, &operation.name, member)
+        {
+            let message = format!("the hub has another '{}', of another clone", operation.name);
             if broken == Broken::LeaveOut {
                 (world.narrate)(&format!("warning: {message}"));
                 continue;
             }
             return Err(Error::new(Code::RepositoryBroken, message).unchanged());
         }
-        if old != Some(found.id) {
-            changes.push(RefChange { name: found.name, old, new: Some(found.id) });
+        if old != Some(operation.id) {
+            changes.push(RefChange { name: operation.name, old, new: Some(operation.id) });
         }
     }
     if changes.is_empty() {
@@ -108,13 +109,14 @@ fn leave_out_broken(
 /// Records in each worktree's folder of kept files whose it was, before the folder is moved into the hub.
 pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
-    if kept.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+    if kept.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         let message = format!("'{}' is a link in place of a folder", kept.display());
         return Err(Error::new(Code::RepositoryBroken, message));
     }
     let main = Places::find(repo)?.map(|places| places.key);
     let operations = repo.refs_below(ref_names::OPERATIONS)?;
-    let in_refs = operations.iter().filter_map(|found| ref_names::parse_operation(&found.name));
+    let in_refs =
+        operations.iter().filter_map(|operation| ref_names::parse_operation(&operation.name));
     let in_folders = moved_aside::worktrees(&kept).into_iter();
     let mut keys: Vec<_> =
         in_refs.map(|(key, _)| key).chain(in_folders.map(|(key, _)| key)).collect();

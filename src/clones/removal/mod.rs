@@ -62,8 +62,8 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let published = hub.store.refs_below(ref_names::PUBLISHED_AGENTS)?;
     let mut orphans: Vec<(String, String)> = published
         .iter()
-        .filter_map(|found| {
-            let name = found.name.to_string();
+        .filter_map(|reference| {
+            let name = reference.name.to_string();
             let rest = name.strip_prefix(ref_names::PUBLISHED_AGENTS)?;
             let mut parts = rest.split('/');
             Some((parts.next()?.to_owned(), parts.next()?.to_owned()))

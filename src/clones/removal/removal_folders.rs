@@ -33,7 +33,7 @@ pub(super) fn sync_above(paths: [&Path; 2]) -> Result<()> {
 pub(super) fn below(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
-    folders.retain(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()));
+    folders.retain(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
     folders.sort();
     folders
 }
@@ -45,8 +45,8 @@ pub(super) fn size_of(folder: &Path) -> u64 {
     while let Some(next) = open.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
             match entry.metadata() {
-                Ok(found) if found.is_dir() => open.push(entry.path()),
-                Ok(found) if found.nlink() == 1 => size += found.blocks() * BLOCK_BYTES,
+                Ok(metadata) if metadata.is_dir() => open.push(entry.path()),
+                Ok(metadata) if metadata.nlink() == 1 => size += metadata.blocks() * BLOCK_BYTES,
                 _ => {}
             }
         }

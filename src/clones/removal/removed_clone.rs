@@ -54,7 +54,7 @@ impl RemovedNote {
             return Ok(());
         }
         atomic::make_directory(worktree)?;
-        if worktree.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        if worktree.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
             let message = format!("'{}' is a link in place of a folder", worktree.display());
             return Err(Error::new(Code::RepositoryBroken, message));
         }

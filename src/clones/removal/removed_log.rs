@@ -50,7 +50,7 @@ pub struct RemovedLog {
 
 /// Lists the removed clones of a hub that have a log there, newest first.
 pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
-    let mut found: Vec<RemovedLog> = Vec::new();
+    let mut logs: Vec<RemovedLog> = Vec::new();
     let of_kept = kept_clone::kept_files_of(root, hub).into_iter();
     for folder in [Places::kept_in(hub)].into_iter().chain(of_kept) {
         for (key, kept) in moved_aside::worktrees(&folder) {
@@ -58,13 +58,13 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
                 continue;
             };
             let place = Places::of_removed(key, kept);
-            match found.iter_mut().find(|log| log.clone.clone == note.clone.clone) {
+            match logs.iter_mut().find(|log| log.clone.clone == note.clone.clone) {
                 Some(log) if note.is_main => {
                     log.worktrees.insert(0, place);
                     log.has_main = true;
                 }
                 Some(log) => log.worktrees.push(place),
-                None => found.push(RemovedLog {
+                None => logs.push(RemovedLog {
                     clone: note.clone,
                     worktrees: vec![place],
                     has_main: note.is_main,
@@ -73,8 +73,8 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
         }
     }
     let age = |log: &RemovedLog| (log.clone.removed_at.clone(), log.clone.kept_as.clone());
-    found.sort_by_key(|log| std::cmp::Reverse(age(log)));
-    found
+    logs.sort_by_key(|log| std::cmp::Reverse(age(log)));
+    logs
 }
 
 /// Finds the removed clones of an agent, or the one with this beginning of its id, newest first; at least
@@ -151,9 +151,9 @@ pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Re
     }
     // It is durable there before it is deleted here.
     durable::sync_file_system(clone)?;
-    let gone = refs_of(hub, &places.key)?.into_iter().map(|found| RefChange {
-        name: found.name,
-        old: Some(found.id),
+    let gone = refs_of(hub, &places.key)?.into_iter().map(|operation| RefChange {
+        name: operation.name,
+        old: Some(operation.id),
         new: None,
     });
     hub.move_refs(world, &gone.collect::<Vec<_>>())?;
@@ -280,11 +280,11 @@ fn expired_automatic(hub: &Hub, limits: Limits, now: &Moment) -> Result<Vec<RefC
         let made = name.split('-').next().and_then(time::parse_compact);
         made.is_some_and(|made| made <= oldest)
     };
-    let mut found = hub.store.refs_below(ref_names::AUTOMATIC)?;
-    found.retain(|found| is_past(&found.name.to_string()));
-    let gone = found.into_iter().map(|found| RefChange {
-        name: found.name,
-        old: Some(found.id),
+    let mut refs = hub.store.refs_below(ref_names::AUTOMATIC)?;
+    refs.retain(|reference| is_past(&reference.name.to_string()));
+    let gone = refs.into_iter().map(|reference| RefChange {
+        name: reference.name,
+        old: Some(reference.id),
         new: None,
     });
     Ok(gone.collect())
@@ -332,7 +332,7 @@ impl Expired {
 
 fn known(hub: &Hub, key: &WorktreeKey) -> Result<Vec<OperationId>> {
     let refs = hub.store.refs_below(&ref_names::operations_of(key))?;
-    let ids = refs.iter().filter_map(|found| ref_names::parse_operation(&found.name));
+    let ids = refs.iter().filter_map(|operation| ref_names::parse_operation(&operation.name));
     Ok(ids.map(|(_, id)| id).collect())
 }
 

@@ -55,7 +55,7 @@ pub struct Held {
 
 /// Lists the work of removed agents' clones, by name, the newest of each last.
 pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
-    let mut found: BTreeMap<(String, String, String), RemovedWork> = BTreeMap::new();
+    let mut by_removal: BTreeMap<(String, String, String), RemovedWork> = BTreeMap::new();
     for (name, _) in refs_in(hub, ref_names::KEPT_WORK)? {
         let name = name.to_string();
         let mut parts = name.splitn(4, '/');
@@ -71,7 +71,7 @@ pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
         let kept_as = format!("{}{kept_as}", ref_names::KEPT_WORK);
         let moment = time::parse_compact(stamp.split('-').next().unwrap_or_default());
         let at = (agent.clone(), stamp.to_owned(), kept_as.clone());
-        found.entry(at).or_insert_with(|| RemovedWork {
+        by_removal.entry(at).or_insert_with(|| RemovedWork {
             agent,
             scope,
             kept_as,
@@ -79,19 +79,19 @@ pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
             is_newest: false,
         });
     }
-    let mut found: Vec<RemovedWork> = found.into_values().collect();
-    let agents: Vec<String> = found.iter().map(|work| work.agent.clone()).collect();
-    for (at, work) in found.iter_mut().enumerate() {
+    let mut works: Vec<RemovedWork> = by_removal.into_values().collect();
+    let agents: Vec<String> = works.iter().map(|work| work.agent.clone()).collect();
+    for (at, work) in works.iter_mut().enumerate() {
         work.is_newest = agents.get(at + 1) != Some(&work.agent);
     }
-    Ok(found)
+    Ok(works)
 }
 
 /// Lists the newest work of each agent.
 pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
-    let mut found = of_agents(hub)?;
-    found.retain(|work| work.is_newest);
-    Ok(found)
+    let mut works = of_agents(hub)?;
+    works.retain(|work| work.is_newest);
+    Ok(works)
 }
 
 /// Finds the work of an agent whose clone was removed: the newest, or that of the removal at a time, RFC 3339
@@ -102,8 +102,8 @@ pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
         Some(at) => work.agent == agent && work.removed_at == at,
         None => work.agent == agent && work.is_newest,
     };
-    if let Some(found) = all.iter().rfind(is_it) {
-        return Ok(found.clone());
+    if let Some(work) = all.iter().rfind(is_it) {
+        return Ok(work.clone());
     }
     let which = at.map(|at| format!(" of {at}")).unwrap_or_default();
     let mut names: Vec<_> = all.into_iter().map(|work| work.agent).collect();
