@@ -112,7 +112,7 @@ fn resolved(
     Ok(CatalogReport {
         schema_version: 1,
         manifest_path: RepoPath::from(&*loaded.full_path),
-        primary_resolved_root: root.and_then(|found| found.resolved_root.clone()),
+        primary_resolved_root: root.and_then(|primary_row| primary_row.resolved_root.clone()),
         primary_repository_id: primary,
         count: repositories.len(),
         repositories,
@@ -214,11 +214,11 @@ pub fn check(workspace: Workspace<'_>) -> Result<CatalogCheckReport> {
 fn problems_of(report: &CatalogReport, manifest: &Manifest) -> Vec<YamlProblem> {
     let mut problems = Vec::new();
     let rows = report.repositories.iter().zip(&manifest.repositories);
-    for (found, row) in rows {
-        let error = found.resolution_error.iter();
+    for (repository, row) in rows {
+        let error = repository.resolution_error.iter();
         problems.extend(error.map(|error| YamlProblem::at(row.at, error)));
-        if found.repository_id_mismatch == Some(true) {
-            let id = found.repository_id.as_deref().unwrap_or_default();
+        if repository.repository_id_mismatch == Some(true) {
+            let id = repository.repository_id.as_deref().unwrap_or_default();
             let message = format!(
                 "'repository_id' is '{}', and the checkout is '{id}'",
                 row.repository_id.as_deref().unwrap_or_default()

@@ -189,8 +189,8 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
 
 /// Finds the row of a name.
 fn named(known: &[CatalogRepository], name: &str) -> Result<usize> {
-    let found: Vec<_> = known.iter().enumerate().filter(|(_, one)| one.is_called(name)).collect();
-    match found.as_slice() {
+    let matches: Vec<_> = known.iter().enumerate().filter(|(_, one)| one.is_called(name)).collect();
+    match matches.as_slice() {
         [(at, _)] => Ok(*at),
         [] => Err(not_in_catalog(name)),
         many => {
@@ -300,12 +300,12 @@ impl Plan {
             let message = format!("cannot add '{}': it is not a directory", addition.place);
             return Err(Error::new(Code::PathNotFound, message).unchanged());
         }
-        let found = Checkout::find(&session.world.standing_in(&root))?;
-        if !found.has_git() || found.root != root {
+        let other = Checkout::find(&session.world.standing_in(&root))?;
+        if !other.has_git() || other.root != root {
             let message =
                 format!("cannot add '{}': it is not the root of a repository", addition.place);
-            let hint = if found.has_git() {
-                format!("git colony catalog add {}", shell_word(&found.root.to_string_lossy()))
+            let hint = if other.has_git() {
+                format!("git colony catalog add {}", shell_word(&other.root.to_string_lossy()))
             } else {
                 format!("git init {}   # creates one there", typed_word(&addition.place))
             };
@@ -322,7 +322,7 @@ impl Plan {
             let message = format!("a catalog cannot name '{}': it is not UTF-8", root.display());
             return Err(Error::new(Code::InvalidValue, message).unchanged());
         };
-        self.repository_id = Some(found.repository_id());
+        self.repository_id = Some(other.repository_id());
         let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
         Ok(NewRow {
             repository_id: addition.id.clone(),

@@ -74,16 +74,16 @@ pub fn groups(
     let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
     let groups = Groups::read(files, layout::read(files, checkout.has_git()))?;
     let name = |at: usize| groups.groups.get(at).map(|group| group.name.clone());
-    let found = paths.iter().map(|path| {
+    let resolving = paths.iter().map(|path| {
         let is_directory = safe_open::is_directory_below(&checkout.root, path);
         let is_root = path.as_bytes().is_empty();
-        let found = groups.find(path, is_directory).filter(|_| !is_root);
+        let group = groups.find(path, is_directory).filter(|_| !is_root);
         ResolvedPath {
             path: if is_root { RepoPath::from(".") } else { path.clone() },
-            group: found.and_then(name),
+            group: group.and_then(name),
         }
     });
-    let resolved = found.collect();
+    let resolved = resolving.collect();
     let rows: Vec<GroupRow> = groups
         .groups
         .iter()
@@ -107,7 +107,7 @@ pub fn groups(
 /// Adds who works in each group: the files that the forks of agents change, and the uncommitted files in their
 /// clones. A fork or clone that cannot be read is left out.
 pub fn add_agents(session: &Session, groups: &Groups, report: &mut GroupsReport) -> Result<()> {
-    let mut found: BTreeMap<Option<usize>, Vec<GroupAgent>> = BTreeMap::new();
+    let mut by_group: BTreeMap<Option<usize>, Vec<GroupAgent>> = BTreeMap::new();
     for (agent, paths) in changed_by_agents(session)? {
         let mut files: BTreeMap<Option<usize>, usize> = BTreeMap::new();
         for path in &paths {
@@ -115,16 +115,16 @@ pub fn add_agents(session: &Session, groups: &Groups, report: &mut GroupsReport)
         }
         for (group, files) in files {
             let agent = agent.clone();
-            found.entry(group).or_default().push(GroupAgent { agent, files });
+            by_group.entry(group).or_default().push(GroupAgent { agent, files });
         }
     }
-    for agents in found.values_mut() {
+    for agents in by_group.values_mut() {
         agents.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.agent.cmp(&b.agent)));
     }
     for (at, row) in report.groups.iter_mut().enumerate() {
-        row.agents = Some(found.remove(&Some(at)).unwrap_or_default());
+        row.agents = Some(by_group.remove(&Some(at)).unwrap_or_default());
     }
-    report.outside = Some(found.remove(&None).unwrap_or_default());
+    report.outside = Some(by_group.remove(&None).unwrap_or_default());
     Ok(())
 }
 

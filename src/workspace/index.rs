@@ -143,7 +143,7 @@ impl Purposes {
     fn of(directory: &RepoPath) -> Purposes {
         let has = |name: &str| {
             let mut names = directory.as_bytes().split(|byte| *byte == b'/');
-            names.any(|found| found == name.as_bytes())
+            names.any(|file_name| file_name == name.as_bytes())
         };
         Purposes {
             tests: has("tests"),
@@ -196,12 +196,12 @@ impl Overview {
 /// Returns a digest of what changes when git adds or removes files, or at the root. Costs a few `stat`s.
 fn state_of(checkout: &Checkout) -> String {
     let stat = |path: &Path| {
-        let found = path.symlink_metadata();
-        found.map_or_else(
+        let metadata = path.symlink_metadata();
+        metadata.map_or_else(
             |_| "-".to_owned(),
-            |found| {
-                let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
-                format!("{}:{seconds}.{nanos}:{}", found.ino(), found.size())
+            |metadata| {
+                let (seconds, nanos) = (metadata.mtime(), metadata.mtime_nsec());
+                format!("{}:{seconds}.{nanos}:{}", metadata.ino(), metadata.size())
             },
         )
     };

@@ -211,7 +211,7 @@ impl Keep {
 
 /// Lists the folders of other ids, sorted by path.
 fn orphans(root: &Path, own: &str) -> Vec<Orphan> {
-    let mut found = Vec::new();
+    let mut orphans = Vec::new();
     for folder in SHARD_FOLDERS {
         let Ok(directories) = safe_open::directories_below(root, &RepoPath::from(folder)) else {
             continue;
@@ -227,7 +227,7 @@ fn orphans(root: &Path, own: &str) -> Vec<Orphan> {
                 path: RepoPath::from(&*path),
             })
         });
-        found.extend(others);
+        orphans.extend(others);
     }
-    found
+    orphans
 }

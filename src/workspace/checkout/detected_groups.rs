@@ -27,14 +27,14 @@ pub(super) fn detect(files: RootFiles<'_>, layout: &Layout) -> Vec<AffinityGroup
     if !cargo.is_empty() {
         return of_cargo(&cargo, &root_name);
     }
-    let found = layout.capabilities;
-    if found.node_workspace {
+    let capabilities = layout.capabilities;
+    if capabilities.node_workspace {
         return of_node(files, layout, &root_name);
     }
-    if found.python_project {
+    if capabilities.python_project {
         return whole(format!("{root_name}-group"), GroupSource::Python);
     }
-    if found.go_module {
+    if capabilities.go_module {
         return whole(format!("{}-group", go_name(files)), GroupSource::Go);
     }
     let crates = MemberSearch::new(files, "Cargo.toml").find(&["crates/*".to_owned()], &[]);

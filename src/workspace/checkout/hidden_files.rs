@@ -32,8 +32,8 @@ impl IgnoreFiles<'_> {
         match self {
             IgnoreFiles::Below(_, root) => is_directory_below(root, directory),
             IgnoreFiles::In(objects, tree) => {
-                let found = objects.at(*tree, directory).ok().flatten();
-                found.is_some_and(|entry| entry.is_directory())
+                let entry = objects.at(*tree, directory).ok().flatten();
+                entry.is_some_and(|entry| entry.is_directory())
             }
         }
     }

@@ -110,9 +110,9 @@ impl Layout {
             is_glob
         });
         let mut search = MemberSearch::new(files, "Cargo.toml");
-        let mut found = search.find(&globs, &texts(workspace.get("exclude")));
-        found.extend(search.find(&named, &[]));
-        self.add(&search, found, MemberKind::Cargo);
+        let mut paths = search.find(&globs, &texts(workspace.get("exclude")));
+        paths.extend(search.find(&named, &[]));
+        self.add(&search, paths, MemberKind::Cargo);
     }
 
     /// Adds the packages that `package.json` and pnpm name; `!` excludes.
@@ -136,14 +136,14 @@ impl Layout {
         let excluded: Vec<String> =
             excluded.iter().map(|pattern| pattern.trim_start_matches('!').to_owned()).collect();
         let mut search = MemberSearch::new(files, "package.json");
-        let found = search.find(&included, &excluded);
-        self.add(&search, found, MemberKind::Node);
+        let paths = search.find(&included, &excluded);
+        self.add(&search, paths, MemberKind::Node);
     }
 
-    fn add(&mut self, search: &MemberSearch<'_>, mut found: Vec<RepoPath>, kind: MemberKind) {
-        found.sort();
-        found.dedup();
-        let members = found.into_iter().map(|path| {
+    fn add(&mut self, search: &MemberSearch<'_>, mut paths: Vec<RepoPath>, kind: MemberKind) {
+        paths.sort();
+        paths.dedup();
+        let members = paths.into_iter().map(|path| {
             let is_root = path.as_bytes().is_empty();
             let path = if is_root { RepoPath::from(".") } else { path };
             Member { path, kind }

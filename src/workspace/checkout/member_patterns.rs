@@ -40,9 +40,9 @@ impl<'a> MemberSearch<'a> {
 
     /// Finds the members that `included` names and `excluded` does not, sorted. An exclusion includes everything below it.
     pub(super) fn find(&mut self, included: &[String], excluded: &[String]) -> Vec<RepoPath> {
-        let mut found = BTreeSet::new();
+        let mut members = BTreeSet::new();
         for pattern in included {
-            found.extend(self.matching(pattern));
+            members.extend(self.matching(pattern));
         }
         let excluded: Vec<PathPattern> = excluded
             .iter()
@@ -52,8 +52,8 @@ impl<'a> MemberSearch<'a> {
             })
             .collect();
         let is_in = |path: &RepoPath| !excluded.iter().any(|out| out.matches(path, true));
-        found.retain(is_in);
-        found.into_iter().collect()
+        members.retain(is_in);
+        members.into_iter().collect()
     }
 
     fn matching(&mut self, pattern: &str) -> Vec<RepoPath> {
@@ -86,13 +86,13 @@ impl<'a> MemberSearch<'a> {
 
     /// Returns directories and everything below them.
     fn all_below(&mut self, mut open: Vec<RepoPath>) -> Vec<RepoPath> {
-        let mut found = Vec::new();
+        let mut directories = Vec::new();
         while let Some(directory) = open.pop() {
             let children = self.children(&directory).into_iter();
             open.extend(children.filter(|child| !WalkFor::Members.leaves_out(child.name())));
-            found.push(directory);
+            directories.push(directory);
         }
-        found
+        directories
     }
 
     fn children(&mut self, directory: &RepoPath) -> Vec<RepoPath> {

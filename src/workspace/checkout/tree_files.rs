@@ -34,29 +34,29 @@ pub fn files_in(
     tree: Oid,
     most_files: usize,
 ) -> Result<ListedTree> {
-    let mut found = ListedTree::default();
+    let mut listed = ListedTree::default();
     let mut directories = 0;
     // The entries that are not listed yet, the next one last.
     let mut waiting = entries(objects, tree, &RepoPath::default())?;
     while let Some((path, entry)) = waiting.pop() {
         if entry.is_file() {
-            if found.files.len() >= most_files {
-                found.is_cut = true;
+            if listed.files.len() >= most_files {
+                listed.is_cut = true;
                 break;
             }
             let blob = entry.id;
-            found.files.push(TreeFile { path, blob });
+            listed.files.push(TreeFile { path, blob });
         } else if entry.is_directory() && path.as_bytes().len() < MAX_PATH_BYTES {
             interrupt.check()?;
             directories += 1;
             if directories > most_files {
-                found.is_cut = true;
+                listed.is_cut = true;
                 break;
             }
             waiting.extend(entries(objects, entry.id, &path)?);
         }
     }
-    Ok(found)
+    Ok(listed)
 }
 
 /// Returns the entries of a directory, the last first.

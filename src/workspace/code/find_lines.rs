@@ -81,8 +81,8 @@ pub fn find(session: &Session, request: &FindRequest) -> Result<FoundLinesReport
         TextLimits { matches: request.limit, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
     let search = LineSearch { world: state.world, lines: &lines, globs: globs.as_ref(), limits };
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let found = search.run(&state.content()?, threads)?;
-    let hits: Vec<_> = found
+    let result = search.run(&state.content()?, threads)?;
+    let hits: Vec<_> = result
         .hits
         .into_iter()
         .map(|hit| FoundText {
@@ -94,8 +94,8 @@ pub fn find(session: &Session, request: &FindRequest) -> Result<FoundLinesReport
     Ok(FoundLinesReport {
         count: hits.len(),
         hits,
-        truncated: found.is_cut,
+        truncated: result.is_cut,
         at_commit: state.commit.map(|commit| commit.to_string()),
-        files_not_searched: found.not_searched,
+        files_not_searched: result.not_searched,
     })
 }

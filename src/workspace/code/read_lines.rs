@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn whole_lines_are_taken_as_long_as_they_fit() {
         let lines = |range, most| {
-            let found = lines_of(RepoPath::from("a"), "one\ntwo\nthree", range, most);
-            (found.content, found.last_line, found.truncated, found.lines)
+            let read = lines_of(RepoPath::from("a"), "one\ntwo\nthree", range, most);
+            (read.content, read.last_line, read.truncated, read.lines)
         };
         assert_eq!(lines((1, usize::MAX), 99), ("one\ntwo\nthree".to_owned(), 3, false, 3));
         assert_eq!(lines((2, 2), 99), ("two\n".to_owned(), 2, false, 3));

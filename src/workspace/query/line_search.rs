@@ -114,7 +114,7 @@ impl LineSearch<'_> {
         let shown = files.len();
         files.retain(|file| !is_named_as_secret(&file.path));
         let secret = shown - files.len();
-        let mut found = RepositoryHits {
+        let mut all_hits = RepositoryHits {
             hits: Vec::new(),
             not_searched: NotSearched { count: secret, secret, ..NotSearched::default() },
             is_cut,
@@ -135,16 +135,16 @@ impl LineSearch<'_> {
                 ended.collect::<Vec<_>>()
             });
             for part in parts {
-                found.hits.extend(part.hits);
-                found.not_searched.add(part.not_searched);
+                all_hits.hits.extend(part.hits);
+                all_hits.not_searched.add(part.not_searched);
             }
-            if found.hits.len() > self.limits.matches {
-                found.hits.truncate(self.limits.matches);
-                found.is_cut = true;
+            if all_hits.hits.len() > self.limits.matches {
+                all_hits.hits.truncate(self.limits.matches);
+                all_hits.is_cut = true;
                 break;
             }
         }
-        Ok(found)
+        Ok(all_hits)
     }
 
     /// Searches some files, for one line more than wanted.
@@ -170,8 +170,8 @@ impl LineSearch<'_> {
                 all.not_searched.count += 1;
                 continue;
             };
-            let found = self.lines.lines(&text, left);
-            if found.is_empty() {
+            let lines = self.lines.lines(&text, left);
+            if lines.is_empty() {
                 continue;
             }
             if contains_secret(text.as_bytes()) {
@@ -179,7 +179,7 @@ impl LineSearch<'_> {
                 all.not_searched.count += 1;
                 continue;
             }
-            let hits = found.into_iter().map(|line| LineHit { path: file.path.clone(), line });
+            let hits = lines.into_iter().map(|line| LineHit { path: file.path.clone(), line });
             all.hits.extend(hits);
         }
         all

@@ -35,12 +35,12 @@ pub fn query_indexed(
     let world = workspace.world;
     let mut query = Query::begin(workspace, &request.asked, QueryKind::Indexed)?;
     let mut is_cut = false;
-    let found = query.each(|target| {
+    let by_target = query.each(|target| {
         let (hits, is_more) = search_one(world, target, request)?;
         is_cut |= is_more;
         Ok(hits)
     })?;
-    let hits = found.concat();
+    let hits = by_target.concat();
     Ok(QueryTextReport {
         answered: query.end(hits.len(), is_cut),
         count: hits.len(),

@@ -58,7 +58,7 @@ pub fn query_list(workspace: Workspace<'_>, request: &ListRequest) -> Result<Que
     }
     let mut query = Query::begin(workspace, &request.asked, QueryKind::List)?;
     let mut is_cut = false;
-    let found = query.each(|target| {
+    let by_target = query.each(|target| {
         let (mut paths, is_more) = list(world, target, &below)?;
         is_cut |= is_more || paths.len() > request.most_files;
         paths.truncate(request.most_files);
@@ -66,7 +66,7 @@ pub fn query_list(workspace: Workspace<'_>, request: &ListRequest) -> Result<Que
         let named = paths.into_iter().map(|path| FilePath { of: of.clone(), path });
         Ok(named.collect::<Vec<_>>())
     })?;
-    let paths = found.concat();
+    let paths = by_target.concat();
     Ok(QueryListReport { answered: query.end(paths.len(), is_cut), count: paths.len(), paths })
 }
 

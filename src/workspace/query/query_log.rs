@@ -135,16 +135,16 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
     };
     filter.require_few()?;
     let mut is_cut = false;
-    let found = query.each(|target| {
-        let found = log_of(world, target, filter)?;
-        is_cut |= found.len() > filter.most_commits;
-        let found = found
+    let by_target = query.each(|target| {
+        let commits = log_of(world, target, filter)?;
+        is_cut |= commits.len() > filter.most_commits;
+        let commits = commits
             .into_iter()
             .take(filter.most_commits)
             .map(|commit| CommitOf { of: target.result_of(), commit });
-        Ok(found.collect::<Vec<_>>())
+        Ok(commits.collect::<Vec<_>>())
     })?;
-    let commits = found.concat();
+    let commits = by_target.concat();
     Ok(QueryLogReport { answered: query.end(commits.len(), is_cut), count: commits.len(), commits })
 }
 

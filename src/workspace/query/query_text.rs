@@ -71,14 +71,14 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     let kind = QueryKind::Text;
     let mut query = Query::begin(workspace, &request.asked, kind)?;
     let search = Search { world, lines: &lines, limits: request.limits };
-    let mut found = search.all(&query.targets).into_iter();
-    let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Answer::default())))?;
-    let is_cut = found.iter().any(|found| found.is_cut);
+    let mut answers = search.all(&query.targets).into_iter();
+    let answers = query.each(|_| answers.next().unwrap_or_else(|| Ok(Answer::default())))?;
+    let is_cut = answers.iter().any(|answer| answer.is_cut);
     let mut files_not_searched = NotSearched::default();
-    for one in &found {
+    for one in &answers {
         files_not_searched.add(one.not_searched);
     }
-    let hits: Vec<TextHit> = found.into_iter().flat_map(|found| found.hits).collect();
+    let hits: Vec<TextHit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
     Ok(QueryTextReport {
         answered: query.end(hits.len(), is_cut),
         count: hits.len(),
@@ -106,15 +106,15 @@ impl Search<'_> {
     /// Searches repositories on all processors: several at once, or the files of one.
     fn all(self, targets: &[Target]) -> Vec<Result<Answer>> {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let at_once = processors.min(targets.len());
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(target) = targets.get(at) else { break };
                 let one = self.one(target, processors / at_once.max(1));
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.push((at, one));
+                let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+                answers.push((at, one));
             }
         };
         std::thread::scope(|scope| {
@@ -125,22 +125,26 @@ impl Search<'_> {
                 }
             }
         });
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_by_key(|(at, _)| *at);
-        found.into_iter().map(|(_, one)| one).collect()
+        let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        answers.sort_by_key(|(at, _)| *at);
+        answers.into_iter().map(|(_, one)| one).collect()
     }
 
     /// Searches one repository.
     fn one(self, target: &Target, threads: usize) -> Result<Answer> {
         let search =
             LineSearch { world: self.world, lines: self.lines, globs: None, limits: self.limits };
-        let found = search.run(&target.content(self.world)?, threads)?;
-        let hits = found.hits.into_iter().map(|hit| TextHit {
+        let result = search.run(&target.content(self.world)?, threads)?;
+        let hits = result.hits.into_iter().map(|hit| TextHit {
             of: target.result_of(),
             path: hit.path,
             line_number: Some(hit.line.number),
             line_text: hit.line.text,
         });
-        Ok(Answer { hits: hits.collect(), not_searched: found.not_searched, is_cut: found.is_cut })
+        Ok(Answer {
+            hits: hits.collect(),
+            not_searched: result.not_searched,
+            is_cut: result.is_cut,
+        })
     }
 }

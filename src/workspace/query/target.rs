@@ -157,12 +157,12 @@ impl Content {
                 })
             }
             Content::Commit { objects, tree } => {
-                let found = files_in(&world.interrupt, objects, *tree, most_files)?;
-                let files = found
+                let listed = files_in(&world.interrupt, objects, *tree, most_files)?;
+                let files = listed
                     .files
                     .into_iter()
                     .map(|file| ListedFile { path: file.path, blob: Some(file.blob) });
-                Ok(Listed { files: files.collect(), is_cut: found.is_cut })
+                Ok(Listed { files: files.collect(), is_cut: listed.is_cut })
             }
         }
     }

@@ -92,11 +92,11 @@ impl Edit {
             }
             rows
         };
-        let (mut expected, found) = (rows(was), rows(now));
+        let (mut expected, rows_now) = (rows(was), rows(now));
         let mut primary = was.primary_repository_id.clone();
         match self {
             Edit::Add(row) => {
-                let Some(last) = found.last().filter(|last| row.is_said_by(last)) else {
+                let Some(last) = rows_now.last().filter(|last| row.is_said_by(last)) else {
                     return false;
                 };
                 expected.push(last.clone());
@@ -108,7 +108,7 @@ impl Edit {
             Edit::Focus(id) => primary = Some(id.clone()),
             Edit::Unfocus => primary = None,
         }
-        expected == found && now.primary_repository_id == primary
+        expected == rows_now && now.primary_repository_id == primary
     }
 }
 

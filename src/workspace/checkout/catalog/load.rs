@@ -68,8 +68,8 @@ impl Loaded {
         self.read.clone().map_err(|problems| {
             let first = problems.first();
             let path = self.full_path.display();
-            let (line, column) = first.map_or((1, 1), |found| (found.line, found.column));
-            let message = first.map_or("", |found| &*found.message);
+            let (line, column) = first.map_or((1, 1), |problem| (problem.line, problem.column));
+            let message = first.map_or("", |problem| &*problem.message);
             let more = match problems.len() {
                 0 | 1 => String::new(),
                 many => format!(" (and {} more)", many - 1),

@@ -60,11 +60,11 @@ fn read_top(reader: &mut Reader, top: &Placed) -> Option<Manifest> {
     if let Some(version) = reader.required(&fields, "schema_version")
         && version.node != Node::Integer(FORMAT)
     {
-        let found = match &version.node {
+        let version_text = match &version.node {
             Node::Integer(number) => number.to_string(),
             other => other.kind().to_owned(),
         };
-        let message = format!("'schema_version' is {found}, expected {FORMAT}");
+        let message = format!("'schema_version' is {version_text}, expected {FORMAT}");
         reader.problem(version.position, message);
     }
     Some(Manifest {
@@ -95,7 +95,7 @@ fn rows(reader: &mut Reader, list: &Placed) -> Vec<ManifestRow> {
         return Vec::new();
     }
     let mut known: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for item in items {
         let Some(row) = ManifestRow::read(reader, item) else {
             continue;
@@ -112,9 +112,9 @@ fn rows(reader: &mut Reader, list: &Placed) -> Vec<ManifestRow> {
                 known.insert((key, value), row.at.line);
             }
         }
-        found.push(row);
+        rows.push(row);
     }
-    found
+    rows
 }
 
 /// Returns a path without `./`, doubled slashes and a slash at its end, for comparisons.

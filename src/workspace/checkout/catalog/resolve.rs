@@ -110,12 +110,12 @@ fn not_found(status: ResolutionStatus, error: impl Into<String>) -> NotFound {
 ///
 /// Opens each local repository; reads nothing of its files.
 pub fn resolve(workspace: Workspace<'_>, manifest: &Manifest) -> Result<Vec<CatalogRepository>> {
-    let mut found: Vec<CatalogRepository> = Vec::new();
+    let mut repositories: Vec<CatalogRepository> = Vec::new();
     for row in &manifest.repositories {
         workspace.world.interrupt.check()?;
         let mut one = workspace.resolved(row);
         let same = one.resolved_root.as_ref().and_then(|root| {
-            let mut others = found.iter();
+            let mut others = repositories.iter();
             others.find(|other| other.resolved_root.as_ref() == Some(root))
         });
         if let Some(same) = same {
@@ -126,9 +126,9 @@ pub fn resolve(workspace: Workspace<'_>, manifest: &Manifest) -> Result<Vec<Cata
             one.resolved_root = None;
             one.git_root = None;
         }
-        found.push(one);
+        repositories.push(one);
     }
-    Ok(found)
+    Ok(repositories)
 }
 
 impl Workspace<'_> {
@@ -185,12 +185,12 @@ impl Workspace<'_> {
             return Err(not_found(Status::LocalResolutionFailed, error));
         }
         let joined = self.checkout.root.join(typed);
-        let found = joined.canonicalize();
+        let canonical = joined.canonicalize();
         // What exists elsewhere stays unknown to an agent.
-        if !self.reaches(found.as_ref().unwrap_or(&joined)) {
+        if !self.reaches(canonical.as_ref().unwrap_or(&joined)) {
             return Err(not_found(Status::LocalResolutionFailed, out_of_reach(path)));
         }
-        let root = match found {
+        let root = match canonical {
             Ok(root) => root,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(not_found(Status::LocalMissing, format!("nothing exists at '{path}'")));

@@ -235,19 +235,19 @@ fn capabilities(reader: &mut Reader, fields: &Fields<'_>) -> Option<Vec<Capabili
         reader.problem(value.position, message);
         return None;
     };
-    let mut found = Vec::new();
+    let mut capabilities = Vec::new();
     for item in items {
         let Some(capability) = reader.choice(item, "capabilities", CAPABILITIES) else {
             continue;
         };
-        if found.contains(&capability) {
+        if capabilities.contains(&capability) {
             let word = quoted(capability.as_str());
             reader.problem(item.position, format!("'capabilities' has {word} twice"));
         } else {
-            found.push(capability);
+            capabilities.push(capability);
         }
     }
-    (!items.is_empty()).then_some(found)
+    (!items.is_empty()).then_some(capabilities)
 }
 
 fn remote(reader: &mut Reader, fields: &Fields<'_>) -> Map<String, Value> {
