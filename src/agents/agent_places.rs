@@ -107,8 +107,8 @@ pub struct AgentsReport {
 
 /// Lists the agents that have a clone of this repository.
 pub fn list(session: &Session) -> Result<AgentsReport> {
-    let found = clones_here(session)?.into_iter();
-    let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
+    let clones = clones_here(session)?.into_iter();
+    let agents: Vec<_> = clones.filter_map(|clone| describe(session, clone)).collect();
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
     if agents.is_empty() && joining::is_hub_missing(session, &hub)? {
@@ -170,14 +170,14 @@ pub fn removed_names(session: &Session) -> BTreeSet<String> {
 
 /// Returns the commits that branches, tags and checkpoints of a repository point to.
 fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
+    let mut commits = Vec::new();
     for below in ["refs/heads/", "refs/remotes/", "refs/tags/", ref_names::CHECKPOINTS] {
         let refs = repo.refs_below(below)?.into_iter();
-        found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
+        commits.extend(refs.filter_map(|reference| repo.peel_to_commit(reference.id)));
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
 }
 
 /// Returns `true` if a removed agent left something that this repository does not have: commits,
@@ -188,11 +188,11 @@ fn has_more(session: &Session, work: &RemovedWork, hub: &Hub, here: &[Oid]) -> R
         return Ok(true);
     }
     let on = held.on.map(|on| on.commit);
-    let kept = held.refs.iter().filter(|found| {
-        let name = found.name.to_string();
+    let kept = held.refs.iter().filter(|reference| {
+        let name = reference.name.to_string();
         !name.starts_with(ref_names::FORK_RECORDS) && name != ref_names::MIGRATIONS
     });
-    for id in kept.map(|found| found.id).chain(on).chain(held.detached) {
+    for id in kept.map(|reference| reference.id).chain(on).chain(held.detached) {
         let Some(commit) = session.repo.peel_to_commit(id) else {
             return Ok(true);
         };
@@ -330,19 +330,19 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
 
 /// Finds the clone of an agent of the current repository, or outside of a repository among all.
 pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
-    let found = colony::find(world, session, name).map_err(|error| match session {
+    let clone = colony::find(world, session, name).map_err(|error| match session {
         Some(session) if error.code() == Code::CloneNotFound => {
             let all = Code::CloneNotFound.hint().unwrap_or("git colony agents");
             explain_removed(session, name, error.hint(all))
         }
         _ => error,
     })?;
-    if found.member.role != Role::Agent {
+    if clone.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
             format!("'{name}' is not the clone of an agent"),
         )
         .hint("git colony clones"));
     }
-    Ok(found)
+    Ok(clone)
 }

@@ -307,42 +307,42 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
 
 /// Lists the repositories of submodules, and of theirs, that may have work of their own.
 pub(super) fn own_repositories(world: &World, repo: &Repo, present: &[RepoPath]) -> Vec<PathBuf> {
-    let (mut found, mut known) = (Vec::new(), Vec::new());
+    let (mut repositories, mut known) = (Vec::new(), Vec::new());
     for path in present {
         let folder = path.under(repo.workdir());
         let Ok(inner) = Repo::open_foreign(world, &folder, ObjectWrites::InMemory) else {
             continue;
         };
         let scan = inner.scan(&world.standing_in(&folder));
-        found.extend(
+        repositories.extend(
             scan.map(|scan| own_repositories(world, &inner, &scan.submodules)).unwrap_or_default(),
         );
         if has_own_commits(&inner).unwrap_or(true) {
-            found.push(inner.common_dir().to_owned());
+            repositories.push(inner.common_dir().to_owned());
         }
         known.push(inner.common_dir().to_owned());
     }
     // One that is not checked out is not looked into.
-    found.extend(repositories_below(repo).into_iter().filter(|path| !known.contains(path)));
-    found.sort();
-    found
+    repositories.extend(repositories_below(repo).into_iter().filter(|path| !known.contains(path)));
+    repositories.sort();
+    repositories
 }
 
 fn repositories_below(repo: &Repo) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut repositories = Vec::new();
     let mut open = vec![repo.common_dir().join("modules")];
     while let Some(folder) = open.pop() {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         for path in folders.map(|entry| entry.path()) {
             if path.join("HEAD").exists() {
-                found.push(path);
+                repositories.push(path);
             } else {
                 open.push(path);
             }
         }
     }
-    found
+    repositories
 }
 
 /// Returns `true` if a repository has commits that no branch of a remote has, as far as it knows, stashes, or states that
@@ -352,10 +352,11 @@ fn has_own_commits(repo: &Repo) -> Result<bool> {
         return Ok(true);
     }
     let mut known = Vec::new();
-    for found in repo.remote_branches()? {
-        known.extend(repo.peel_to_commit(found.id));
+    for branch in repo.remote_branches()? {
+        known.extend(repo.peel_to_commit(branch.id));
     }
-    let mut own: Vec<Oid> = repo.refs_below("refs/heads/")?.iter().map(|found| found.id).collect();
+    let mut own: Vec<Oid> =
+        repo.refs_below("refs/heads/")?.iter().map(|branch| branch.id).collect();
     own.extend(repo.head()?.commit());
     for commit in own {
         if !repo.commits_between(commit, &known, 1)?.is_empty() {

@@ -282,8 +282,8 @@ impl<'a> Plan<'a> {
         let mut logs = removed_log::list(root, hub.store.path())
             .into_iter()
             .filter(|log| log.clone.kept_as == work.kept_as);
-        let found = logs.next();
-        let log = match &found {
+        let log_of_clone = logs.next();
+        let log = match &log_of_clone {
             Some(log) => log.log_to_continue(root, hub.store.path())?.cloned(),
             None => None,
         };
@@ -399,10 +399,10 @@ fn label_of(repo: &Repo, tag: Oid) -> Option<String> {
 
 /// Returns the branch for the clone: the one that was checked out, else any that it had.
 fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
-    let mut branches = held.refs.iter().filter_map(|found| {
-        let name = found.name.to_string();
+    let mut branches = held.refs.iter().filter_map(|reference| {
+        let name = reference.name.to_string();
         let branch = name.strip_prefix("refs/heads/")?.to_owned();
-        let commit = found.id;
+        let commit = reference.id;
         Some(Start { branch, commit })
     });
     let start = held.on.clone().or_else(|| branches.next());

@@ -160,17 +160,17 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
         settings: session.settings.clone(),
         membership: None,
     };
-    let found = uncommitted::with_index(&inside, &unignored)?;
-    session.repo.take_over(&inside.repo, &[found.commit])?;
-    let base = found.head.commit();
+    let state = uncommitted::with_index(&inside, &unignored)?;
+    session.repo.take_over(&inside.repo, &[state.commit])?;
+    let base = state.head.commit();
     if session.repo.keeps_objects() {
         let stores = [LfsObjects::of(&inside.repo), LfsObjects::of(&other)];
-        bring_large_files(&session.repo, found.commit, base, &stores)?;
+        bring_large_files(&session.repo, state.commit, base, &stores)?;
     }
     Ok(AgentState {
-        left_out: found.left_out,
+        left_out: state.left_out,
         in_progress: other.in_progress(),
-        ..AgentState::of(found.commit, base)
+        ..AgentState::of(state.commit, base)
     })
 }
 
@@ -184,9 +184,9 @@ fn bring_large_files(
 ) -> Result<()> {
     let here = LfsObjects::of(repo);
     let known = repo.tree_of(repo.head()?.commit())?;
-    let found = repo.read_commit(commit)?;
-    let beside = found.parents.iter().filter(|parent| Some(**parent) != base);
-    let mut trees = vec![found.tree];
+    let read = repo.read_commit(commit)?;
+    let beside = read.parents.iter().filter(|parent| Some(**parent) != base);
+    let mut trees = vec![read.tree];
     for index in beside {
         trees.push(repo.state_tree(repo.read_commit(*index)?.tree)?);
     }
@@ -213,7 +213,7 @@ fn bring_large_files(
 fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let repo = &session.repo;
     let tip = names::find(repo, agent).ok();
-    let Some(tip) = tip.and_then(|found| found.published) else {
+    let Some(tip) = tip.and_then(|work| work.published) else {
         return removed(session, agent);
     };
     if let Some(commit) = published_forks::last_automatic(repo, agent)? {
@@ -251,8 +251,8 @@ fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
 /// Counts the uncommitted paths in the clone of the agent that a name stands for; `None` if it is
 /// not an agent, or the number is unknown.
 pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork> {
-    let found = names::find(&session.repo, typed).ok()?;
-    let agent = found.published?.agent?;
+    let work = names::find(&session.repo, typed).ok()?;
+    let agent = work.published?.agent?;
     let clone = agent_places::find(session, &agent).ok()?;
     let other = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory).ok()?;
     let scan = scan_of(&session.world, &session.repo.own_config().ok()?, &other).ok()?;

@@ -67,14 +67,12 @@ pub(super) fn aside_for(world: &World, root: &SharedRoot, agent: &str) -> PathBu
 /// Returns what a damaged git directory has that neither the new one nor the hub has.
 pub(super) fn only_in(damaged: &Path, hub: &Hub) -> Vec<String> {
     let remains = git_directory::remains(damaged);
-    let is_unknown = |found: &&FoundRef| !hub.store.has(found.id);
+    let is_unknown = |reference: &&FoundRef| !hub.store.has(reference.id);
     let GitDirContent { stashes, operation, worktrees, .. } = &remains;
     let tags = remains.tags.iter().filter(is_unknown).count();
-    let commits = remains
-        .branches
-        .iter()
-        .filter(is_unknown)
-        .map(|found| format!("commits of '{}' up to {}", found.name.short(), found.id.short()));
+    let commits = remains.branches.iter().filter(is_unknown).map(|reference| {
+        format!("commits of '{}' up to {}", reference.name.short(), reference.id.short())
+    });
     let counted = [(*stashes, "stash"), (tags, "tag")];
     let counts = counted.iter().filter(|(count, _)| *count > 0);
     counts
@@ -95,8 +93,8 @@ pub(super) fn is_aside(folder: &Path) -> bool {
 pub(super) fn find_branch(place: &AgentPlace, held: &mut Held) {
     let git_dir = place.clone.join(".git");
     let start = |held: &Held, name: &RefName| {
-        let found = held.refs.iter().find(|found| found.name == *name)?;
-        Some(Start { branch: name.short(), commit: found.id })
+        let reference = held.refs.iter().find(|reference| reference.name == *name)?;
+        Some(Start { branch: name.short(), commit: reference.id })
     };
     let of_worktree = |held: &Held| {
         let on = held.on.as_ref()?;
@@ -107,8 +105,8 @@ pub(super) fn find_branch(place: &AgentPlace, held: &mut Held) {
         is_others.then(|| start(held, &own)).flatten()
     };
     let named = git_directory::branch_of(&git_dir).and_then(|name| start(held, &name));
-    if let Some(found) = named.or_else(|| of_worktree(held)) {
-        (held.on, held.detached) = (Some(found), None);
+    if let Some(start) = named.or_else(|| of_worktree(held)) {
+        (held.on, held.detached) = (Some(start), None);
     }
 }
 

@@ -361,12 +361,12 @@ fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start
     let repo = &session.repo;
     let with_tip =
         |name: RefName| -> Result<_> { Ok(repo.find_ref(&name)?.map(|tip| (name, tip))) };
-    let found = match (named, head) {
+    let tip = match (named, head) {
         (Some(name), _) => with_tip(name)?,
         (None, Head::Branch { name, .. } | Head::Unborn { name }) => with_tip(name.clone())?,
         (None, Head::Detached { .. }) => default_branch::find(repo)?,
     };
-    match found {
+    match tip {
         Some((branch, commit)) => Ok(Start { branch: branch.short(), commit }),
         None => Err(Error::new(
             Code::RevisionNotFound,

@@ -79,14 +79,14 @@ fn checkout_of(hub: &Path) -> Option<PathBuf> {
 /// Returns the commits that a hub has from elsewhere: branches, and the published branches of
 /// checkouts.
 fn known_elsewhere(repo: &Repo) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
+    let mut commits = Vec::new();
     for below in ["refs/heads/", "refs/remotes/", ref_names::PUBLISHED_DESKS] {
         let refs = repo.refs_below(below)?.into_iter();
-        found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
+        commits.extend(refs.filter_map(|reference| repo.peel_to_commit(reference.id)));
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    commits.sort_unstable();
+    commits.dedup();
+    Ok(commits)
 }
 
 fn look_at(
@@ -156,10 +156,10 @@ fn tips(repo: &Repo, held: &Held, tip: Option<Oid>) -> Vec<Oid> {
     let branches = held
         .refs
         .iter()
-        .filter(|found| {
-            let name = found.name.to_string();
+        .filter(|reference| {
+            let name = reference.name.to_string();
             name.starts_with("refs/heads/")
         })
-        .filter_map(|found| repo.peel_to_commit(found.id));
+        .filter_map(|reference| repo.peel_to_commit(reference.id));
     tip.into_iter().chain(branches).collect()
 }

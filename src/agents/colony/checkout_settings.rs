@@ -81,7 +81,7 @@ pub(crate) fn renew_own(inside: &Session) -> Result<bool> {
     };
     let world = inside.world.standing_in(&place);
     let checkout = Repo::open(&world, ObjectWrites::InMemory).ok();
-    let Some(checkout) = checkout.filter(|found| found.workdir() == place) else {
+    let Some(checkout) = checkout.filter(|checkout| checkout.workdir() == place) else {
         return Ok(false);
     };
     let inherited = Inherited::of(&world, &checkout, inside.settings.clone_signing);

@@ -87,8 +87,8 @@ impl Source {
                     return Ok(Sparse::Said(cone::of_clone));
                 };
                 let repo = &session.repo;
-                let found = Cone::Configured.directories(&session.world, repo, repo, tree)?;
-                Ok(Sparse::Known(found))
+                let directories = Cone::Configured.directories(&session.world, repo, repo, tree)?;
+                Ok(Sparse::Known(directories))
             }
         }
     }

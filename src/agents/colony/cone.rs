@@ -34,14 +34,14 @@ impl Cone {
             Cone::Whole => Ok(Vec::new()),
             Cone::Of(typed) => of_tree.cone_of(tree, typed).map(|()| typed.clone()),
             Cone::Configured => {
-                let mut found = clone_cone::find(world, repo, of_tree, tree)?;
+                let mut directories = clone_cone::find(world, repo, of_tree, tree)?;
                 let mut named_by = format!("'{}'", clone_cone::KEY);
-                if found.is_empty() {
-                    found = of_checkout(world, repo)?;
+                if directories.is_empty() {
+                    directories = of_checkout(world, repo)?;
                     "the sparse checkout here".clone_into(&mut named_by);
                 }
                 let is_there = |name: &String| of_tree.cone_of(tree, std::slice::from_ref(name));
-                let missing: Vec<String> = found
+                let missing: Vec<String> = directories
                     .extract_if(.., |name| is_there(name).is_err())
                     .map(|name| format!("'{name}'"))
                     .collect();
@@ -52,7 +52,7 @@ impl Cone {
                         missing.join(", ")
                     ));
                 }
-                Ok(found)
+                Ok(directories)
             }
         }
     }

@@ -73,9 +73,9 @@ pub(crate) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
 /// the new URL, empty for the remote, if that has changed anything.
 pub(crate) fn follow_manifest(inside: &mut Session) -> Result<Option<String>> {
     let (repo, world) = (&inside.repo, &inside.world);
-    let found = DefaultTrees::find(world, repo)?;
-    let store = match found.trees.first() {
-        Some(first) => of_tree(world, found.repo(repo), first.tree),
+    let defaults = DefaultTrees::find(world, repo)?;
+    let store = match defaults.trees.first() {
+        Some(first) => of_tree(world, defaults.repo(repo), first.tree),
         None => of_tree(world, repo, repo.tree_of(repo.head()?.commit())?),
     };
     let wanted = match store {

@@ -78,8 +78,8 @@ pub struct ClonesReport {
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root)).transpose()?;
-    let found = found::clones(&root, hub.as_deref());
-    let clones: Vec<_> = found.into_iter().map(|clone| describe(world, clone)).collect();
+    let members = found::clones(&root, hub.as_deref());
+    let clones: Vec<_> = members.into_iter().map(|clone| describe(world, clone)).collect();
     Ok(ClonesReport {
         count: clones.len(),
         clones,

@@ -98,10 +98,10 @@ fn plan(
     tree: Oid,
     approvals: &Approvals,
 ) -> Result<Vec<SetupCommand>> {
-    let found = approved_commands::find(world, repo, of_tree, tree)?;
+    let commands = approved_commands::find(world, repo, of_tree, tree)?;
     let mut waits = false;
-    let planned = found.texts.into_iter().map(|command| {
-        let may = found.named_by == NamedBy::User || approvals.has(&command);
+    let planned = commands.texts.into_iter().map(|command| {
+        let may = commands.named_by == NamedBy::User || approvals.has(&command);
         let status = match (may, waits) {
             (false, _) => Status::Waiting,
             (true, true) => Status::NotRun,

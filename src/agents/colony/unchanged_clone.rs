@@ -43,10 +43,10 @@ pub(crate) fn require(checkout: &Session, clone: &FoundClone) -> Result<()> {
     let hooks = CheckoutHooks::of(&checkout.world, &checkout.repo)?;
     let own = checkout.repo.common_dir().join("hooks");
     let folder = git_dir.join("hooks");
-    let found = hooks.first_other_in(&folder, &own).map_err(|error| {
+    let other_hook = hooks.first_other_in(&folder, &own).map_err(|error| {
         Error::io(format!("cannot list the hooks in '{}'", folder.display()), error).unchanged()
     });
-    match found? {
+    match other_hook? {
         Some(hook) => Err(refused(clone, &format!("has a hook of its own, '{hook}'"))),
         None => Ok(()),
     }
@@ -56,8 +56,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = |fault: plain_file::Fault| {
         Error::new(Code::PathInTheWay, format!("cannot read '{}': {fault}", path.display()))
     };
-    let found = plain_file::find(path, Symlinks::Refused, MAX_BYTES).map_err(cannot)?;
-    Ok(found.unwrap_or_default())
+    let content = plain_file::find(path, Symlinks::Refused, MAX_BYTES).map_err(cannot)?;
+    Ok(content.unwrap_or_default())
 }
 
 fn refused(clone: &FoundClone, why: &str) -> Error {
