@@ -98,9 +98,9 @@ mod tests {
     fn every_command_is_found_by_itself() {
         for one in COMMANDS.get_subcommands() {
             let name = one.get_name();
-            let found = command(OsStr::new(name)).unwrap();
-            assert_eq!(found.get_name(), name);
-            assert_eq!(found.is_hide_set(), one.is_hide_set(), "{name}");
+            let by_name = command(OsStr::new(name)).unwrap();
+            assert_eq!(by_name.get_name(), name);
+            assert_eq!(by_name.is_hide_set(), one.is_hide_set(), "{name}");
             // A name that only clap knows would take the way of a wrong line.
             assert_eq!(one.get_all_aliases().count(), 0, "{name}");
         }

@@ -84,7 +84,7 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
             break;
         }
         let is_list = matches!(word, "list" | "ls");
-        let found = match &mut command {
+        let subcommand = match &mut command {
             None => grammar::command(arg),
             // Whether it is an action changes nothing, and to ask costs as much as the grammar of all actions.
             Some(_) if !is_list && !precedes_option(rest.as_slice()) => break,
@@ -93,7 +93,7 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
                 command.find_subcommand(word).cloned()
             }
         };
-        let Some(action) = found else {
+        let Some(action) = subcommand else {
             if is_list && lists(&path) {
                 rest.next();
             }

@@ -149,11 +149,11 @@ impl Face<'_> {
         let Some(agent) = named.or(world.text_variable("COLONY_AGENT")) else {
             return Err(error);
         };
-        let found = match opening {
+        let place = match opening {
             Opening::Dry => clone_of_agent::known_of_agent(world, agent),
             Opening::ForReal | Opening::Look => clone_of_agent::of_agent(world, agent),
         };
-        let place = match found {
+        let place = match place {
             Err(none) if none.code() == Code::ColonyNotFound => {
                 let agent = shell_word(agent);
                 return Err(error.hint(format!(
@@ -170,11 +170,11 @@ impl Face<'_> {
     /// Returns the repository that `COLONY_REPOSITORY_ROOT`, or else `VOX_REPOSITORY_ROOT`, names, if it is another
     /// than the one we stand in; `GIT_DIR` wins.
     pub(super) fn named_root(&self, world: &World) -> Result<Option<NamedRoot>> {
-        if let Some(found) = self.named_root.get() {
-            return Ok(found.clone());
+        if let Some(root) = self.named_root.get() {
+            return Ok(root.clone());
         }
-        let found = find_named_root(world)?;
-        Ok(self.named_root.get_or_init(|| found).clone())
+        let root = find_named_root(world)?;
+        Ok(self.named_root.get_or_init(|| root).clone())
     }
 }
 

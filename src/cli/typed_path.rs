@@ -23,10 +23,10 @@ pub(super) fn below(world: &World, root: &Path, typed: &Path) -> Result<RepoPath
     let absolute = lexical(&cwd.join(typed));
     let below_root = absolute.strip_prefix(root).map(Path::to_path_buf);
     // The root may have been typed by way of a symlink.
-    let found = below_root
+    let relative = below_root
         .ok()
         .or_else(|| Some(resolved_parent(&absolute)?.strip_prefix(root).ok()?.to_path_buf()));
-    let path = RepoPath::from(found.ok_or_else(outside)?.as_os_str().as_bytes());
+    let path = RepoPath::from(relative.ok_or_else(outside)?.as_os_str().as_bytes());
     if path.as_bytes().is_empty() || path.is_safe() { Ok(path) } else { Err(outside()) }
 }
 

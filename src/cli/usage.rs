@@ -321,11 +321,11 @@ fn about(error: &clap::Error, args: &[OsString]) -> About {
     // What comes before the command are options for all of them.
     let is_before = |word: &&str| cli.find_subcommand(word).is_none();
     for word in after.split_whitespace().skip_while(is_before) {
-        let Some(found) = command.find_subcommand(word) else {
+        let Some(subcommand) = command.find_subcommand(word) else {
             break;
         };
         line = format!("{line} {word}");
-        command = found;
+        command = subcommand;
     }
     let usage = command.clone().render_usage().to_string();
     About { help: format!("{line} -h"), usage: usage.trim_start_matches("Usage: ").to_owned() }

@@ -150,8 +150,8 @@ fn once(help: &str) -> String {
 }
 
 pub(super) fn type_of(argument: &Arg) -> &'static str {
-    let found = argument.get_value_parser().type_id();
-    if found == TypeId::of::<f64>() {
+    let type_id = argument.get_value_parser().type_id();
+    if type_id == TypeId::of::<f64>() {
         return "number";
     }
     let integers = [
@@ -162,7 +162,7 @@ pub(super) fn type_of(argument: &Arg) -> &'static str {
         TypeId::of::<u64>(),
         TypeId::of::<usize>(),
     ];
-    if integers.iter().any(|integer| found == *integer) { "integer" } else { "string" }
+    if integers.iter().any(|integer| type_id == *integer) { "integer" } else { "string" }
 }
 
 fn text(help: Option<&StyledStr>) -> String {

@@ -38,9 +38,9 @@ pub(in crate::cli) fn typed_arguments(
     let arguments = with_own_names(action, arguments)?;
     members(&schema, &arguments, "").map_err(|misfit| {
         let Misfit { path, wanted, value } = misfit;
-        let found = value.to_string();
-        let short: String = found.chars().take(MAX_SHOWN).collect();
-        let end = if short.len() < found.len() { "..." } else { "" };
+        let text = value.to_string();
+        let short: String = text.chars().take(MAX_SHOWN).collect();
+        let end = if short.len() < text.len() { "..." } else { "" };
         let message = format!(
             "cannot take '{path}' of '{}': wanted {wanted}, found {short}{end}",
             action.name

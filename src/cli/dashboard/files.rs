@@ -127,14 +127,14 @@ mod tests {
     /// Files of the folder that no browser asks for.
     const NOT_SERVED: [&str; 2] = ["vendor/package-lock.json", "vendor/package.json"];
 
-    fn list(folder: &Path, below: &str, found: &mut BTreeSet<String>) {
+    fn list(folder: &Path, below: &str, files: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
             let path = format!("{below}{}", entry.file_name().to_str().unwrap());
             if entry.path().is_dir() {
-                list(&entry.path(), &format!("{path}/"), found);
+                list(&entry.path(), &format!("{path}/"), files);
             } else {
-                found.insert(path);
+                files.insert(path);
             }
         }
     }
@@ -142,13 +142,13 @@ mod tests {
     #[test]
     fn the_table_has_every_file_of_the_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/dashboard/web");
-        let mut found = BTreeSet::new();
-        list(&folder, "", &mut found);
+        let mut files = BTreeSet::new();
+        list(&folder, "", &mut files);
         for name in NOT_SERVED {
-            assert!(found.remove(name), "{name}");
+            assert!(files.remove(name), "{name}");
         }
         let known: BTreeSet<_> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
-        assert_eq!(known, found);
+        assert_eq!(known, files);
         let files = WebFiles::default();
         assert!(files.has("/app.js") && files.has("/index.html"));
         for path in ["/", "/../Cargo.toml", "/app.js/", "//app.js", "/vendor", "/app%2ejs"] {

@@ -156,9 +156,10 @@ pub(super) fn listed(grammar: &Command, words: &str, options: &Options) -> Answe
         .filter(|word| !word.is_empty())
         .collect();
     let rated = offered().map(|action| (rating(grammar, action, &wanted), action));
-    let mut found: Vec<_> = rated.filter(|(rating, _)| *rating > 0 || wanted.is_empty()).collect();
-    found.sort_by_key(|(rating, _)| std::cmp::Reverse(*rating));
-    let message = match (wanted.is_empty(), found.len()) {
+    let mut matching: Vec<_> =
+        rated.filter(|(rating, _)| *rating > 0 || wanted.is_empty()).collect();
+    matching.sort_by_key(|(rating, _)| std::cmp::Reverse(*rating));
+    let message = match (wanted.is_empty(), matching.len()) {
         (true, number) => format!("{}; 'words' describes some", count(number, "action")),
         (false, 0) => format!(
             "no action has these words; without 'words' all {} are listed",
@@ -175,7 +176,7 @@ pub(super) fn listed(grammar: &Command, words: &str, options: &Options) -> Answe
         let description = actions::description(grammar, action);
         format!("{} {{{}}}{changes}: {description}", action.name, names.join(", "))
     };
-    AnswerText::of_lines(&message, found.iter().map(|(_, action)| line(action)).collect())
+    AnswerText::of_lines(&message, matching.iter().map(|(_, action)| line(action)).collect())
 }
 
 /// Counts the words of an action's name and description that are wanted; those of the name count twice.

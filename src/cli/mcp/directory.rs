@@ -117,7 +117,7 @@ pub(super) fn take(
         return if changes { outside(changes, &directory) } else { Ok(Site::OWN) };
     };
     // A worktree or a repository inside of another one is a place of its own.
-    let at = Checkout::find(&place.world.standing_in(&real)).ok().map(|found| found.root);
+    let at = Checkout::find(&place.world.standing_in(&real)).ok().map(|checkout| checkout.root);
     if at.is_some() && at == session.repo.workdir().canonicalize().ok() {
         return Ok(Site::OWN);
     }
@@ -156,8 +156,8 @@ fn outside(changes: bool, directory: &str) -> Result<Site> {
 fn require_sound(clone: &FoundClone) -> Result<()> {
     let git_dir = clone.git_dir();
     let is_plain = |path: &Path| {
-        path.symlink_metadata().is_ok_and(|found| {
-            found.is_dir() && !found.is_symlink() && found.uid() == scratch::own_user()
+        path.symlink_metadata().is_ok_and(|metadata| {
+            metadata.is_dir() && !metadata.is_symlink() && metadata.uid() == scratch::own_user()
         })
     };
     let by_place = AgentPlace::find(&clone.path).filter(|by_place| by_place.clone == clone.path);

@@ -83,19 +83,19 @@ pub(super) fn list(
         Some(cursor) => position(cursor, &sources)
             .ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?,
     };
-    let mut found = Vec::new();
+    let mut resources = Vec::new();
     while let Some(source) = sources.get(at) {
         let items = source.items(place, own, from);
-        let some = items.iter().take(PAGE - found.len());
-        let listed = found.len();
-        found.extend(some.filter_map(|item| source.kind.resource(item)));
-        if found.len() == PAGE {
+        let some = items.iter().take(PAGE - resources.len());
+        let listed = resources.len();
+        resources.extend(some.filter_map(|item| source.kind.resource(item)));
+        if resources.len() == PAGE {
             from += PAGE - listed;
             break;
         }
         (at, from) = (at + 1, 0);
     }
-    let mut result = ListResourcesResult::with_all_items(found);
+    let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = sources.get(at).map(|source| format!("{}:{from}", source.name()));
     Ok(result)
 }

@@ -57,8 +57,8 @@ pub(super) fn follow(place: &Place) -> std::result::Result<Receiver<String>, Err
 
 fn pass_on(session: &Session, follower: &mut Follower, sender: &Sender<String>) -> Result<()> {
     while !sender.is_closed() {
-        let found = follower.next(session, Some(Instant::now() + CLIENT_INTERVAL))?;
-        for event in found.into_iter().flat_map(|report| report.events) {
+        let report = follower.next(session, Some(Instant::now() + CLIENT_INTERVAL))?;
+        for event in report.into_iter().flat_map(|report| report.events) {
             let scope = OF_SCOPES.iter().find_map(|prefix| event.key.strip_prefix(prefix));
             if scope.is_some_and(|scope| sender.blocking_send(of_scope(scope)).is_err()) {
                 return Ok(());

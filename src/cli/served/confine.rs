@@ -56,9 +56,9 @@ fn directory(place: &Place, typed: &str, wanted: Wanted) -> Result<String> {
     let session = place.look()?;
     let roots = roots(&session, wanted)?;
     let is_reached = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-    let found = place.world.absolute(Path::new(typed)).canonicalize().ok();
-    let inside = found.filter(|found| {
-        is_reached(found) && (wanted == Wanted::Files || leads_to(place, found, is_reached))
+    let canonical = place.world.absolute(Path::new(typed)).canonicalize().ok();
+    let inside = canonical.filter(|canonical| {
+        is_reached(canonical) && (wanted == Wanted::Files || leads_to(place, canonical, is_reached))
     });
     let plain = inside.as_ref().and_then(|inside| inside.to_str());
     // A path that does not exist is answered alike: what there is elsewhere stays unknown.

@@ -130,10 +130,10 @@ impl Answer for ForksReport {
                 ending(fork),
             ]
         };
-        let mut lines: Vec<String> = self.clashes.iter().flat_map(clash_lines).collect();
-        if let Some(found) = &self.locked {
-            let known_at = found.locks_known_at.as_deref();
-            lines.extend(super::lock_lines::lines(&found.locked, known_at, now));
+        let mut lines: Vec<String> = self.clashes.iter().flat_map(lines_of).collect();
+        if let Some(locked) = &self.locked {
+            let known_at = locked.locks_known_at.as_deref();
+            lines.extend(super::lock_lines::lines(&locked.locked, known_at, now));
         }
         let forks = Block::Table(self.forks.iter().map(row).collect());
         let lines = lines.into_iter().map(Block::text);
@@ -142,10 +142,10 @@ impl Answer for ForksReport {
 }
 
 /// Tells which forks clash, and what to merge first.
-fn clash_lines(clashes: &Matrix) -> Vec<String> {
+fn lines_of(clashes: &Matrix) -> Vec<String> {
     let mut lines = vec![format!("{} clash", text::count(clashes.matrix.len(), "pair"))];
-    let found = clash_lines::by_path(&clashes.matrix, str::to_owned);
-    lines.extend(found.iter().map(|line| format!("  {line}")));
+    let by_path = clash_lines::by_path(&clashes.matrix, str::to_owned);
+    lines.extend(by_path.iter().map(|line| format!("  {line}")));
     if !clashes.merge_order.is_empty() {
         lines.push(format!("merge in this order: {}", clashes.merge_order.join(", ")));
     }

@@ -63,8 +63,10 @@ impl Answer for LogReport {
         };
         let into = self.into.as_ref();
         let beyond = into.map(|into| format!(" that '{into}' does not have"));
-        let pending =
-            self.uncommitted.as_ref().map(|found| format!(", and {}", pending_changes(found)));
+        let pending = self
+            .uncommitted
+            .as_ref()
+            .map(|uncommitted| format!(", and {}", pending_changes(uncommitted)));
         [Some(listed), beyond, pending].into_iter().flatten().collect()
     }
 
@@ -72,9 +74,9 @@ impl Answer for LogReport {
         let mut rows: Vec<_> = self.uncommitted.iter().map(on_top).collect();
         rows.extend(self.commits.iter().map(|commit| row(commit, now)));
         let mut lines = text::table(&rows);
-        if let Some(found) = &self.uncommitted {
-            let (agent, state) = (typed_word(&found.agent), typed_word(&self.name));
-            let left_out = found.left_out.iter().map(left_out_line);
+        if let Some(uncommitted) = &self.uncommitted {
+            let (agent, state) = (typed_word(&uncommitted.agent), typed_word(&self.name));
+            let left_out = uncommitted.left_out.iter().map(left_out_line);
             lines.extend(left_out);
             lines.push(format!("next: git colony diff {agent} {state}"));
         }
@@ -86,9 +88,9 @@ impl Answer for LogReport {
 }
 
 /// Describes the uncommitted changes.
-fn pending_changes(found: &Uncommitted) -> String {
-    let files = text::count(found.files, "file");
-    match (found.files, &found.in_progress) {
+fn pending_changes(uncommitted: &Uncommitted) -> String {
+    let files = text::count(uncommitted.files, "file");
+    match (uncommitted.files, &uncommitted.in_progress) {
         (0, None) => "a staged change not committed".to_owned(),
         (0, Some(operation)) => format!("{operation} in progress"),
         (_, None) => format!("{files} not committed"),
@@ -96,8 +98,8 @@ fn pending_changes(found: &Uncommitted) -> String {
     }
 }
 
-fn on_top(found: &Uncommitted) -> Vec<String> {
-    vec!["-".to_owned(), "now".to_owned(), found.agent.clone(), pending_changes(found)]
+fn on_top(uncommitted: &Uncommitted) -> Vec<String> {
+    vec!["-".to_owned(), "now".to_owned(), uncommitted.agent.clone(), pending_changes(uncommitted)]
 }
 
 fn row(commit: &Entry, now: &Moment) -> Vec<String> {

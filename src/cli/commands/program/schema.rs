@@ -59,20 +59,20 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let wanted = name_of_this_version(&args.report);
-    let (names, found) = if wanted.is_empty() {
+    let (names, named_report) = if wanted.is_empty() {
         (reports().iter().map(|report| report.name).collect(), None)
     } else {
-        let found = reports().into_iter().find(|report| report.name == wanted);
-        (Vec::new(), Some(found.ok_or_else(|| unknown(&wanted))?))
+        let named_report = reports().into_iter().find(|report| report.name == wanted);
+        (Vec::new(), Some(named_report.ok_or_else(|| unknown(&wanted))?))
     };
-    let schema = found.map(|report| titled((report.make)(), report.name));
+    let schema = named_report.map(|report| titled((report.make)(), report.name));
     let report = SchemaReport {
         count: names.len(),
         reports: names,
-        report: found.map(|report| report.name),
+        report: named_report.map(|report| report.name),
         schema,
         // As text the schema stands alone, so that it can be piped.
-        message: if found.is_some() && face.form == Form::Text {
+        message: if named_report.is_some() && face.form == Form::Text {
             Message::Silent
         } else {
             Message::Told
@@ -100,9 +100,9 @@ pub(in crate::cli) fn next_words(typed: &[String]) -> Vec<&'static str> {
         let fits = typed.iter().all(|typed| words.next() == Some(typed));
         words.next().filter(|next| fits && !next.starts_with('-'))
     };
-    let mut found: Vec<_> = reports().iter().filter_map(next).collect();
-    found.dedup();
-    found
+    let mut following: Vec<_> = reports().iter().filter_map(next).collect();
+    following.dedup();
+    following
 }
 
 fn titled(mut schema: Schema, name: &str) -> Value {
@@ -199,7 +199,7 @@ mod tests {
     /// Commands that never answer with a report.
     const WITHOUT: [&str; 2] = ["hook", "mcp"];
 
-    fn collect(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+    fn collect(command: &clap::Command, path: &str, paths: &mut BTreeSet<String>) {
         for sub in command.get_subcommands() {
             let path = format!("{path} {}", sub.get_name()).trim_start().to_owned();
             // Those that git or a shell calls are hidden and not declared.
@@ -207,9 +207,9 @@ mod tests {
                 continue;
             }
             if !sub.is_subcommand_required_set() {
-                found.insert(path.clone());
+                paths.insert(path.clone());
             }
-            collect(sub, &path, found);
+            collect(sub, &path, paths);
         }
     }
 

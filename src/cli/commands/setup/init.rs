@@ -183,12 +183,12 @@ impl InitReport {
         if self.proposed_globs.is_empty() {
             return Vec::new();
         }
-        let row = |found: &DataGlob| {
-            let files = text::count(found.files, "file");
+        let row = |glob: &DataGlob| {
+            let files = text::count(glob.files, "file");
             vec![
-                format!("  {}", found.glob),
-                format!("{} %", found.percent),
-                format!("{} in {files}", text::size(found.bytes)),
+                format!("  {}", glob.glob),
+                format!("{} %", glob.percent),
+                format!("{} in {files}", text::size(glob.bytes)),
             ]
         };
         let rows: Vec<_> = self.proposed_globs.iter().map(row).collect();

@@ -255,12 +255,12 @@ impl Answer for FindReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |found: &tools::Match| {
+        let row = |hit: &tools::Match| {
             vec![
-                format!("  {:.2}", found.score),
-                found.entry.capability.clone(),
-                found.entry.location.to_string(),
-                standing(found.remote.as_ref()),
+                format!("  {:.2}", hit.score),
+                hit.entry.capability.clone(),
+                hit.entry.location.to_string(),
+                standing(hit.remote.as_ref()),
             ]
         };
         let mut lines = text::table(&self.matches.iter().map(row).collect::<Vec<_>>());

@@ -172,14 +172,14 @@ fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     if error.code() != Code::CheckpointNotFound {
         return error;
     }
-    let found = || {
+    let last_commit = || {
         let path = typed_path::repo_path(session, Path::new(typed)).ok()?;
         let head = session.repo.tree_of(session.repo.head().ok()?.commit()).ok()?;
         session.repo.entry_in(head, path.as_path()).ok()??;
         let file = session.repo.leaf_in(head, &path).ok()?;
         Some(file.map_or("directory", |_| "file"))
     };
-    match found() {
+    match last_commit() {
         Some(kind) => {
             let message = format!("'{typed}' is a {kind}, not a checkpoint");
             let word = typed_word(typed);

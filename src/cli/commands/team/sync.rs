@@ -106,8 +106,8 @@ const SAID: &[(SyncResult, &str)] = &[
 ];
 
 fn said(result: SyncResult) -> &'static str {
-    let found = SAID.iter().find(|(known, _)| *known == result);
-    found.map_or("up to date", |(_, said)| said)
+    let words = SAID.iter().find(|(known, _)| *known == result);
+    words.map_or("up to date", |(_, said)| said)
 }
 
 /// The maximum number of refs that stayed where they were and are shown with the reason.

@@ -47,14 +47,14 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
     let (world, checkout) = face.checkout()?;
     let typed = args.paths.iter().map(|path| typed_path::below(&world, &checkout.root, path));
     let paths = typed.collect::<Result<Vec<_>, _>>()?;
-    let (found, mut report) = groups::groups(&world, &checkout, &paths)?;
+    let (groups_read, mut report) = groups::groups(&world, &checkout, &paths)?;
     if args.agents {
         if !checkout.has_git() {
             let message = "--agents needs a git repository, and this directory is in none";
             return Err(Error::new(Code::NotARepository, message).into());
         }
         let session = face.session(Opening::Look)?;
-        groups::add_agents(&session, &found, &mut report)?;
+        groups::add_agents(&session, &groups_read, &mut report)?;
     }
     face.answer(&report)
 }
@@ -83,9 +83,9 @@ impl Answer for GroupsReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         if !self.resolved.is_empty() {
-            let rows = self.resolved.iter().map(|found| {
-                let group = found.group.clone().unwrap_or("-".to_owned());
-                vec![found.path.to_string(), group]
+            let rows = self.resolved.iter().map(|path_row| {
+                let group = path_row.group.clone().unwrap_or("-".to_owned());
+                vec![path_row.path.to_string(), group]
             });
             return text::table(&rows.collect::<Vec<_>>());
         }
@@ -106,7 +106,7 @@ impl Answer for GroupsReport {
 
 fn named(agents: &[GroupAgent]) -> String {
     let one =
-        |found: &GroupAgent| format!("{} ({})", found.agent, text::count(found.files, "file"));
+        |agent: &GroupAgent| format!("{} ({})", agent.agent, text::count(agent.files, "file"));
     let names: Vec<String> = agents.iter().map(one).collect();
     names.join(", ")
 }

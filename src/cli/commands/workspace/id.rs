@@ -94,16 +94,16 @@ pub(in crate::cli) fn warning(problem: &SettingsProblem) -> String {
 }
 
 /// Returns the stacks of a root as a list.
-fn stacks(found: Capabilities) -> String {
+fn stacks(capabilities: Capabilities) -> String {
     let named = [
-        (found.cargo_workspace, "Cargo workspace"),
-        (found.cargo_package, "Cargo package"),
-        (found.node_workspace, "Node"),
-        (found.python_project, "Python"),
-        (found.go_module, "Go"),
+        (capabilities.cargo_workspace, "Cargo workspace"),
+        (capabilities.cargo_package, "Cargo package"),
+        (capabilities.node_workspace, "Node"),
+        (capabilities.python_project, "Python"),
+        (capabilities.go_module, "Go"),
     ];
-    let found = named.iter().filter(|(is_found, _)| *is_found);
-    let names: Vec<&str> = found.map(|(_, name)| *name).collect();
+    let present = named.iter().filter(|(is_found, _)| *is_found);
+    let names: Vec<&str> = present.map(|(_, name)| *name).collect();
     names.join(", ")
 }
 

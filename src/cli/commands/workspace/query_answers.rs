@@ -12,7 +12,7 @@ use crate::workspace::query::query_text::{NotSearched, QueryTextReport, TextHit}
 impl Answered {
     /// Returns the sentence about results of this name.
     fn sentence(&self, name: &str) -> String {
-        let found = text::count(self.result_count, name);
+        let results = text::count(self.result_count, name);
         let queried = match self.repositories_queried {
             1 => "1 repository".to_owned(),
             many => format!("{many} repositories"),
@@ -22,7 +22,7 @@ impl Answered {
             many => format!(", {many} skipped"),
         };
         let cut = if self.truncated { "; there are more" } else { "" };
-        format!("{found} in {queried}{skipped}{cut}")
+        format!("{results} in {queried}{skipped}{cut}")
     }
 
     fn reasons(&self) -> Vec<String> {

@@ -22,7 +22,7 @@ impl FleetReport {
     pub(super) fn below(&self, now: &Moment) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
         let mut lines: Vec<String> = clashes.iter().map(|line| format!("clash: {line}")).collect();
-        lines.extend(self.protected.as_ref().map(|found| protected("this agent", found)));
+        lines.extend(self.protected.as_ref().map(|branch| protected("this agent", branch)));
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().flat_map(unseen));
@@ -149,11 +149,11 @@ fn unseen(row: &Row) -> Vec<String> {
 /// Reports an agent whose commits are refused because of its branch.
 fn on_protected(row: &Row) -> Option<String> {
     let agent = row.agent.as_deref()?;
-    row.protected.as_ref().map(|found| protected(agent, found))
+    row.protected.as_ref().map(|branch| protected(agent, branch))
 }
 
-fn protected(agent: &str, found: &ProtectedBranch) -> String {
-    let ProtectedBranch { branch, origin, .. } = found;
+fn protected(agent: &str, protected_branch: &ProtectedBranch) -> String {
+    let ProtectedBranch { branch, origin, .. } = protected_branch;
     format!(
         "'{branch}' is protected ({origin}), commits of {agent} are refused: git colony fork LABEL"
     )

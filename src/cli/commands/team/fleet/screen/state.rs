@@ -105,8 +105,8 @@ impl State {
     pub(super) fn follow(&mut self, desk: &Desk<'_>) {
         let entries = self.entries(desk);
         let is_there = |wanted: &String| entries.iter().position(|it| it.name() == *wanted);
-        let found = self.under_cursor.as_ref().and_then(is_there);
-        self.cursor = found.unwrap_or(self.cursor).min(entries.len().saturating_sub(1));
+        let position = self.under_cursor.as_ref().and_then(is_there);
+        self.cursor = position.unwrap_or(self.cursor).min(entries.len().saturating_sub(1));
         let names: BTreeSet<_> = desk.open.iter().filter_map(|row| name(row)).collect();
         self.marked.retain(|marked| names.contains(marked));
         self.under_cursor = entries.get(self.cursor).map(|entry| entry.name());
