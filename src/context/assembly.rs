@@ -218,8 +218,8 @@ impl Assembly<'_> {
     fn with_page(&self, written: Written) -> Result<ContextPart> {
         let Written { file, part } = written;
         let file = self.files.files.get(file);
-        let found = file.map(|file| self.pages.find(file, part.start)).transpose()?;
-        Ok(match found.flatten() {
+        let page = file.map(|file| self.pages.find(file, part.start)).transpose()?;
+        Ok(match page.flatten() {
             None => part,
             Some(covering) => ContextPart {
                 scope_id: Some(covering.scope),

@@ -116,16 +116,18 @@ fn described(
     fragments: &[Fragment],
     view: Option<ContextView>,
 ) -> Result<Vec<FragmentRow>> {
-    let found = known.project(project).ok();
-    let seen =
-        found.zip(view).map(|(found, view)| ViewFilter::of(&found.item, view)).transpose()?;
+    let known_project = known.project(project).ok();
+    let seen = known_project
+        .zip(view)
+        .map(|(known_project, view)| ViewFilter::of(&known_project.item, view))
+        .transpose()?;
     // Whether a secret was allowed is not known any more; that file has been read.
     let everything = [RepoPath::default()];
     let reader = ProjectReader::new(session, &everything);
     let mut places: BTreeMap<&str, Place> = BTreeMap::new();
-    if let Some(found) = found {
-        for resource in &found.item.resources {
-            let place = reader.place(resource, found.source)?;
+    if let Some(known_project) = known_project {
+        for resource in &known_project.item.resources {
+            let place = reader.place(resource, known_project.source)?;
             places.insert(&resource.id, place);
         }
     }

@@ -164,12 +164,12 @@ pub(super) fn hydrate_project(
         reader: ProjectReader::new(session, &request.allow_secret),
         before: &before,
         trust,
-        found: HydratedProject::default(),
+        hydrated: HydratedProject::default(),
         has_read: false,
     };
     reading.read(&mut state, &repository)?;
     let stores = reading.has_read && trust == Trust::Stat;
-    let mut read = reading.found;
+    let mut read = reading.hydrated;
     let (limits, now) = (limits(session), now(session));
     let is_same = before.len() == read.files.len() && !read.files.iter().any(|it| it.is_new);
     if is_same && are_at_rest(&before, limits, now) {

@@ -127,8 +127,8 @@ pub(super) fn invalid(session: &Session, fault: &ProjectFault) -> Error {
 impl KnownProjects {
     /// Returns a project.
     pub fn project(&self, name: &str) -> Result<&Sourced<Project>> {
-        let found = self.projects.iter().find(|it| it.item.name == name);
-        found.ok_or_else(|| {
+        let project = self.projects.iter().find(|it| it.item.name == name);
+        project.ok_or_else(|| {
             let message = format!("no project is named '{}'", name.escape_debug());
             Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
         })
@@ -137,25 +137,25 @@ impl KnownProjects {
     /// Returns a plan; without a name the plan `default`.
     pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
         let name = name.unwrap_or(DEFAULT);
-        let found = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
+        let plan = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
             let message = format!("no plan is named '{}'", name.escape_debug());
             Error::new(Code::PlanNotFound, message).hint("git colony context plans")
         });
-        Ok(&found?.item)
+        Ok(&plan?.item)
     }
 
     /// Returns the projects of a plan, in its order, each once.
     pub fn of_plan(&self, plan: &TaskPlan) -> Result<Vec<&Sourced<Project>>> {
-        let mut found: Vec<&Sourced<Project>> = Vec::new();
+        let mut projects: Vec<&Sourced<Project>> = Vec::new();
         for name in &plan.projects {
             let project = self.project(name).map_err(|error| {
                 let message = format!("{}, which the plan '{}' has", error.message(), plan.name);
                 Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
             })?;
-            if found.iter().all(|it| it.item.name != project.item.name) {
-                found.push(project);
+            if projects.iter().all(|it| it.item.name != project.item.name) {
+                projects.push(project);
             }
         }
-        Ok(found)
+        Ok(projects)
     }
 }

@@ -40,8 +40,8 @@ impl<'a> Tiers<'a> {
         let Some(state) = &mut self.state else {
             return Ok(Vec::new());
         };
-        let found = state.hydrated_projects(&self.repository, &self.agent);
-        found.map_err(unusable)
+        let projects = state.hydrated_projects(&self.repository, &self.agent);
+        projects.map_err(unusable)
     }
 
     pub(super) fn with<T>(
@@ -57,8 +57,8 @@ impl<'a> Tiers<'a> {
     /// Returns the fragments of a project as they are by now.
     pub(super) fn fragments(&mut self, project: &str) -> Result<Vec<Fragment>> {
         let (limits, now) = (limits(self.session), now(self.session));
-        let found = self
+        let fragments = self
             .with(project, |state, owner| state.aged_fragments(owner, Tier::Cold, limits, now))?;
-        Ok(found.unwrap_or_default())
+        Ok(fragments.unwrap_or_default())
     }
 }

@@ -48,20 +48,20 @@ pub(super) fn pieces(
             pieces.push(Piece { file: number, number: at, relevance, score: weighed.score() });
         };
         if file.tier.is_none() {
-            for (at, found) in &file.matches {
-                add(*at, found.relevance, found.is_whole);
+            for (at, file_match) in &file.matches {
+                add(*at, file_match.relevance, file_match.is_whole);
             }
             continue;
         }
         let passages = ranks.passages.get(number).copied().unwrap_or_default();
         for at in 0..passages {
-            let found = match question {
+            let relevance = match question {
                 None => Some(0.5),
                 Some(_) => ranks.relevance.get(&(number, at)).copied(),
             };
             let searched = file.matches.get(&at).map(|it| it.relevance);
             // Of two searches, the higher relevance counts.
-            let best = found.into_iter().chain(searched).max_by(f64::total_cmp);
+            let best = relevance.into_iter().chain(searched).max_by(f64::total_cmp);
             if let Some(relevance) = best {
                 add(at, relevance, passages == 1);
             }
@@ -135,8 +135,8 @@ pub(super) fn matches<'t>(
     let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
     let find = |word: &str| {
         let bytes = words.get(word).cloned();
-        let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
-        Ok::<_, std::convert::Infallible>(found.into_iter().collect())
+        let word_bytes = bytes.map(|bytes| WordBytes { base: 0, bytes });
+        Ok::<_, std::convert::Infallible>(word_bytes.into_iter().collect())
     };
     let mut ranked = Vec::new();
     let Ok(()) = ranking::rank(&view, &query, Tuning::default(), find, |it| ranked.push(it));

@@ -38,10 +38,10 @@ impl<'a> PlanPassages<'a> {
         if let Some((passage, tokens)) = file.whole().filter(|_| number == 0) {
             return Ok(Some((passage, Some(tokens))));
         }
-        let found = file.matches.get(&number).map(|it| it.passage);
-        let passage = match found.filter(|_| file.tier.is_none()) {
+        let matched = file.matches.get(&number).map(|it| it.passage);
+        let passage = match matched.filter(|_| file.tier.is_none()) {
             None => file.passage(self.session, number)?,
-            found => found,
+            known => known,
         };
         Ok(passage.map(|passage| (passage, None)))
     }

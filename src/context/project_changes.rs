@@ -141,12 +141,12 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
             (None, added)
         }
         ProjectChange::Remove { project, resource } => {
-            let found = find(&tables, project, resource.as_deref())?;
+            let resources = find(&tables, project, resource.as_deref())?;
             let edit = match resource {
                 Some(resource) => ProjectEdit::RemoveResource { project, resource },
                 None => ProjectEdit::Remove(project),
             };
-            let added = Project { resources: found, ..empty(project) };
+            let added = Project { resources, ..empty(project) };
             (Some(edit), added)
         }
     };
@@ -224,10 +224,10 @@ fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Projec
 
 /// Returns the resources that are to be removed.
 fn find(tables: &ProjectTables, project: &str, resource: Option<&str>) -> Result<Vec<Resource>> {
-    let found = tables.projects.iter().find(|it| it.name == project);
-    let mut resources = found.map(|it| it.resources.clone()).unwrap_or_default();
+    let project_row = tables.projects.iter().find(|it| it.name == project);
+    let mut resources = project_row.map(|it| it.resources.clone()).unwrap_or_default();
     resources.retain(|it| resource.is_none_or(|wanted| it.id == wanted));
-    if found.is_none() || resource.is_some() && resources.is_empty() {
+    if project_row.is_none() || resource.is_some() && resources.is_empty() {
         let what = resource.map_or(String::new(), |it| format!(" with a resource '{it}'"));
         let message = format!("'{PATH}' of HEAD has no project '{project}'{what}");
         return Err(Error::new(Code::ProjectNotFound, message).hint("git colony context projects"));

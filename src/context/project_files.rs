@@ -95,8 +95,8 @@ impl<'a> ProjectReader<'a> {
             return Ok(());
         }
         let (root, path) = (self.session.repo.workdir(), below_root(resource)?);
-        let found = safe_open::stat_below(root, &path);
-        let is_symlink = match &found {
+        let stat = safe_open::stat_below(root, &path);
+        let is_symlink = match &stat {
             Ok(stat) => stat.is_some_and(|stat| stat.kind == EntryKind::Symlink),
             Err(fault) => matches!(fault, Fault::Link),
         };
@@ -152,11 +152,11 @@ impl<'a> ProjectReader<'a> {
                 listed,
             });
         }
-        let found = match listed {
+        let root = match listed {
             Listed::Checkout => catalog_checkout::root_of(self.session, &resource.location)?,
             _ => None,
         };
-        Ok(found.map_or(Place::Nowhere, |root| Place::Folder {
+        Ok(root.map_or(Place::Nowhere, |root| Place::Folder {
             files: FilesBelow::of(root.as_path().to_owned()),
             shown: root,
             listed: Listed::Catalog,
@@ -292,8 +292,8 @@ impl<'a> ProjectReader<'a> {
                     stat.map(|stat| stat.size_bytes)
                 }
                 Place::Documents { documents, .. } => {
-                    let found = find(documents, &path);
-                    found.map(|it| self.session.repo.object_size(it.blob).unwrap_or_default())
+                    let document = find(documents, &path);
+                    document.map(|it| self.session.repo.object_size(it.blob).unwrap_or_default())
                 }
                 Place::Nowhere => None,
             };
@@ -320,11 +320,11 @@ impl Place {
 
     /// Returns how the text of a file is read.
     pub(super) fn kind(&self, path: &RepoPath) -> DocumentKind {
-        let found = match self {
+        let document = match self {
             Place::Documents { documents, .. } => find(documents, path),
             Place::Folder { .. } | Place::Nowhere => None,
         };
-        found.map_or(DocumentKind::Text(Encoding::Utf8), |document| document.kind)
+        document.map_or(DocumentKind::Text(Encoding::Utf8), |document| document.kind)
     }
 
     /// Returns the path of a file as reports have it.

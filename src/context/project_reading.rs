@@ -119,8 +119,8 @@ pub(super) fn find_fragment<'f>(
     hash: &str,
 ) -> Option<&'f Fragment> {
     let at = fragments.binary_search_by(|it| it.file.name.cmp(name));
-    let found = fragments.get(at.ok()?)?;
-    (found.file.hash == hash).then_some(found)
+    let fragment = fragments.get(at.ok()?)?;
+    (fragment.file.hash == hash).then_some(fragment)
 }
 
 /// The files of a project, as they are read by the rules.
@@ -131,7 +131,7 @@ pub(super) struct ProjectReading<'a> {
     /// The fragments of the project, by name.
     pub(super) before: &'a [Fragment],
     pub(super) trust: Trust,
-    pub(super) found: HydratedProject,
+    pub(super) hydrated: HydratedProject,
     /// Whether a file was read.
     pub(super) has_read: bool,
 }
@@ -142,7 +142,7 @@ impl ProjectReading<'_> {
         for resource in &self.project.item.resources {
             let place = self.reader.place(resource, self.project.source)?;
             if matches!(place, Place::Nowhere) {
-                self.found.skipped.push(SkippedFile {
+                self.hydrated.skipped.push(SkippedFile {
                     path: RepoPath::from(resource.location.as_str()),
                     reason: SkipReason::NoLocation,
                 });
@@ -152,7 +152,7 @@ impl ProjectReading<'_> {
                 Trust::Nothing => KnownFiles::default(),
             };
             self.read_place(&place, &resource.id, &known)?;
-            if self.found.stopped {
+            if self.hydrated.stopped {
                 break;
             }
         }
@@ -184,16 +184,16 @@ impl ProjectReading<'_> {
         drop(stats);
         for ((name, known), is_unchanged) in names.into_iter().zip(known).zip(unchanged) {
             self.session.world.interrupt.check()?;
-            let room = MAX_PROJECT_BYTES - self.found.bytes;
+            let room = MAX_PROJECT_BYTES - self.hydrated.bytes;
             match known.filter(|(reading, _)| is_unchanged && reading.bytes <= room) {
                 Some((reading, tokens)) => {
                     let shown = place.shown(&name.path);
                     let file = HydratedFile::known(name, shown, &reading, tokens);
-                    self.found.add(file);
+                    self.hydrated.add(file);
                 }
                 None => self.read_file(place, name, room)?,
             }
-            if self.found.stopped {
+            if self.hydrated.stopped {
                 break;
             }
         }
@@ -209,7 +209,7 @@ impl ProjectReading<'_> {
                 let known = find_fragment(self.before, &name, &file.hash);
                 let tokens = known.map(|it| it.file.tokens);
                 let count = || Tokenizer::default().count(&file.text) as u64;
-                self.found.add(HydratedFile {
+                self.hydrated.add(HydratedFile {
                     name,
                     shown,
                     tokens: tokens.unwrap_or_else(count),
@@ -221,8 +221,8 @@ impl ProjectReading<'_> {
                 });
             }
             FileReading::Skipped(reason) => {
-                self.found.stopped |= reason == SkipReason::ProjectFull;
-                self.found.skipped.push(SkippedFile { path: shown, reason });
+                self.hydrated.stopped |= reason == SkipReason::ProjectFull;
+                self.hydrated.skipped.push(SkippedFile { path: shown, reason });
             }
         }
         Ok(())
@@ -240,8 +240,8 @@ pub(super) fn store_readings(
     for files in read.files.chunk_by(|one, other| one.name.resource == other.name.resource) {
         let (mut in_tiers, mut rest) = (Readings::default(), Readings::default());
         for file in files {
-            let found = find_fragment(&read.fragments, &file.name, &file.hash);
-            let list = if found.is_some() { &mut in_tiers } else { &mut rest };
+            let fragment = find_fragment(&read.fragments, &file.name, &file.hash);
+            let list = if fragment.is_some() { &mut in_tiers } else { &mut rest };
             if let Some(reading) = file.reading().filter(|it| it.is_certain(now)) {
                 list.add(reading);
             }

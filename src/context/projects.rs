@@ -107,12 +107,12 @@ fn resource_row(
     resource: &Resource,
     source: ProjectSource,
 ) -> Result<ResourceRow> {
-    let found = reader.place(resource, source).and_then(|place| {
+    let read = reader.place(resource, source).and_then(|place| {
         let exists = !matches!(place, Place::Nowhere);
         let measured = reader.measure(&place);
         measured.map(|measured| exists.then_some(measured))
     });
-    let (measured, problem) = match found {
+    let (measured, problem) = match read {
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => (None, Some(error.message())),
         Ok(measured) => (measured, None),

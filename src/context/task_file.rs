@@ -114,10 +114,10 @@ impl TaskFile {
 
     /// Adds what another search has found in the same content; the higher relevance stays.
     pub(super) fn join(&mut self, matches: BTreeMap<usize, Match>) {
-        for (number, found) in matches {
+        for (number, file_match) in matches {
             let known = self.matches.get(&number);
-            if known.is_none_or(|known| known.relevance < found.relevance) {
-                self.matches.insert(number, found);
+            if known.is_none_or(|known| known.relevance < file_match.relevance) {
+                self.matches.insert(number, file_match);
             }
         }
     }

@@ -66,7 +66,7 @@ pub(super) struct TaskFiles {
 pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) -> Result<TaskFiles> {
     let known = known_projects::read(session)?;
     let plan = known.plan(request.plan.as_deref())?;
-    let mut found = TaskFiles {
+    let mut task_files = TaskFiles {
         plan: plan.name.clone(),
         view: request.view.unwrap_or(plan.view),
         budget_tokens: plan.budget_tokens,
@@ -78,7 +78,7 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
         stopped: false,
     };
     for project in known.of_plan(plan)? {
-        let seen = ViewFilter::of(&project.item, found.view)?;
+        let seen = ViewFilter::of(&project.item, task_files.view)?;
         let mut read = if request.hydrates {
             let wanted = HydrateRequest {
                 what: Hydrated::Project(project.item.name.clone()),
@@ -88,28 +88,28 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
             let state = State::open_for_answer(session).map_err(unusable)?;
             hydrate_project(session, state, project, &wanted, trust)?
         } else {
-            read_tiers(session, project, request, trust, &mut found.stale)?
+            read_tiers(session, project, request, trust, &mut task_files.stale)?
         };
         let places = places(session, project)?;
         let question = request.question.as_deref();
         let is_wanted = |it: &Fragment| it.tier.is_some_and(|tier| is_candidate(tier, question));
         read.fragments.retain(is_wanted);
-        found.add(&project.item.name, read, &places, &seen);
+        task_files.add(&project.item.name, read, &places, &seen);
         if let Some(question) = &request.question {
-            found.search_scopes(session, &project.item, question, &seen)?;
+            task_files.search_scopes(session, &project.item, question, &seen)?;
         }
     }
-    found.files.sort_by(by_path);
+    task_files.files.sort_by(by_path);
     // Of one content, the file in the highest tier stays, with the best of what was found.
-    found.files.dedup_by(|other, one| {
+    task_files.files.dedup_by(|other, one| {
         let is_same = one.shown == other.shown && one.hash == other.hash;
         if is_same {
             one.join(std::mem::take(&mut other.matches));
         }
         is_same
     });
-    found.leave_out_older();
-    Ok(found)
+    task_files.leave_out_older();
+    Ok(task_files)
 }
 
 /// Returns the places of the resources of a project, by id.
@@ -136,8 +136,8 @@ impl TaskFiles {
     ) {
         for file in read.files {
             let bytes = file.text.bytes();
-            let found = find_fragment(&read.fragments, &file.name, &file.hash);
-            let tier = found.and_then(|it| it.tier);
+            let fragment = find_fragment(&read.fragments, &file.name, &file.hash);
+            let tier = fragment.and_then(|it| it.tier);
             if tier.is_none() || !seen.has(&file.shown, bytes) {
                 continue;
             }
@@ -189,18 +189,18 @@ impl TaskFiles {
         let scopes = project.resources.iter();
         for resource in scopes.filter(|it| it.kind == ResourceType::Scope) {
             let scope = &resource.location;
-            let found = file_ranks::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
-            let found = match found {
+            let ranked = file_ranks::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
+            let ranked = match ranked {
                 Err(error) if error.code() == Code::ScopeNotFound => continue,
-                found => found?,
+                ranked => ranked?,
             };
-            for it in found {
+            for it in ranked {
                 let is_seen = seen.has(&it.path, it.text.len() as u64);
                 if !is_seen || reader.is_secret(&it.path, it.text.as_bytes()) {
                     continue;
                 }
                 let (number, count) = it.number;
-                let found =
+                let file_match =
                     Match { passage: it.passage, relevance: it.relevance, is_whole: count == 1 };
                 self.files.push(TaskFile {
                     project: project.name.clone(),
@@ -215,7 +215,7 @@ impl TaskFiles {
                     place: None,
                     modified: 0,
                     tier: None,
-                    matches: BTreeMap::from([(number, found)]),
+                    matches: BTreeMap::from([(number, file_match)]),
                 });
             }
         }
@@ -278,8 +278,8 @@ fn read_fragments(
     let reader = ProjectReader::new(session, &[]);
     let mut cursor = known.cursor();
     let known = fragments.iter().map(|it| {
-        let found = cursor.find(&it.name.path);
-        found.filter(|found| found.hash == it.hash)
+        let reading = cursor.find(&it.name.path);
+        reading.filter(|reading| reading.hash == it.hash)
     });
     let known: Vec<Option<Reading<'_>>> = known.collect();
     let stats: Vec<_> = fragments

@@ -46,7 +46,7 @@ pub fn of_git(
 
 /// Lists the files below a directory by a walk, relative to it.
 pub fn walked(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<RepoPath>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut waiting = vec![(RepoPath::default(), 0)];
     let mut entries = 0;
     while let Some((directory, depth)) = waiting.pop() {
@@ -60,18 +60,18 @@ pub fn walked(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<R
         };
         entries += listed.len();
         if entries > most_entries {
-            return within(found, 0);
+            return within(paths, 0);
         }
         for (path, kind) in listed {
             if kind != EntryKind::Directory {
-                found.push(path);
+                paths.push(path);
             } else if depth < MAX_DEPTH && !WalkFor::Hydration.leaves_out(path.name()) {
                 waiting.push((path, depth + 1));
             }
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }
 
 fn within(paths: Vec<RepoPath>, most_entries: usize) -> Result<Vec<RepoPath>> {
