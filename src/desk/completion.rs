@@ -107,13 +107,13 @@ pub struct Wanted<'a> {
 /// Returns the names that begin with the typed text, each once.
 pub fn names(world: &World, repo: &Repo, wanted: Wanted<'_>) -> Vec<Offer> {
     let (typed, now) = (wanted.typed, &world.now());
-    let found = match wanted.kind {
+    let offers = match wanted.kind {
         Names::Checkpoints => checkpoints_for(repo, typed, now),
         Names::Operations => operations(repo),
         Names::CheckpointsAndOperations => {
-            let mut found = checkpoints_for(repo, typed, now);
-            found.extend(operations(repo));
-            found
+            let mut offers = checkpoints_for(repo, typed, now);
+            offers.extend(operations(repo));
+            offers
         }
         Names::Revisions => revisions(repo),
         Names::Branches => below(repo, "refs/heads/", "refs/heads/", "branch"),
@@ -153,7 +153,7 @@ pub fn names(world: &World, repo: &Repo, wanted: Wanted<'_>) -> Vec<Offer> {
         Names::Repositories => repositories(repo),
     };
     let fits = |offer: &Offer| offer.value.starts_with(typed) && is_plain(&offer.value);
-    found.into_iter().filter(fits).collect()
+    offers.into_iter().filter(fits).collect()
 }
 
 /// Returns `true` if a name can be used on a command line unquoted, except for its spaces.

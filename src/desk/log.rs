@@ -158,9 +158,9 @@ fn entry(repo: &Repo, commit: Oid) -> Result<Entry> {
 
 fn uncommitted(repo: &Repo, state: AgentState) -> Result<Option<Uncommitted>> {
     let committed = repo.tree_of(state.base)?;
-    let found = repo.read_commit(state.commit)?;
-    let files = repo.diff_trees(committed, found.tree)?.len();
-    if files == 0 && state.in_progress.is_none() && !is_staged(repo, &state, &found.parents)? {
+    let read = repo.read_commit(state.commit)?;
+    let files = repo.diff_trees(committed, read.tree)?.len();
+    if files == 0 && state.in_progress.is_none() && !is_staged(repo, &state, &read.parents)? {
         return Ok(None);
     }
     Ok(Some(Uncommitted {

@@ -27,7 +27,7 @@ pub(super) struct Push<'a> {
 
 /// Returns the warning about large files, if there are any. What cannot be read is left out.
 pub(super) fn warning(repo: &Repo, push: &Push<'_>) -> Option<String> {
-    let mut found = Vec::new();
+    let mut large = Vec::new();
     for line in push.lines.lines().take(MAX_REFS) {
         let words: Vec<&str> = line.split(' ').collect();
         let &[_, id, name, there] = words.as_slice() else {
@@ -37,13 +37,13 @@ pub(super) fn warning(repo: &Repo, push: &Push<'_>) -> Option<String> {
         let there = Oid::parse(there).and_then(|there| repo.peel_to_commit(there));
         if let Some(commit) = commit {
             let base = there.or_else(|| base_of(repo, push.remote, name, commit));
-            found.extend(large_files(repo, commit, base).unwrap_or_default());
+            large.extend(large_files(repo, commit, base).unwrap_or_default());
         }
     }
-    found.sort();
-    found.dedup();
-    let (path, bytes) = found.first()?;
-    let more = match found.len() {
+    large.sort();
+    large.dedup();
+    let (path, bytes) = large.first()?;
+    let more = match large.len() {
         1 => String::new(),
         many => format!(" and {}", count(many - 1, "more file")),
     };
@@ -75,13 +75,13 @@ fn large_files(repo: &Repo, commit: Oid, base: Option<Oid>) -> Result<Vec<(Strin
     };
     let objects = repo.objects();
     let mut filter = TreeAttribute::new(&objects, tree, "filter");
-    let mut found = Vec::new();
+    let mut large = Vec::new();
     for change in changes.iter().take(MAX_PATHS) {
         if let Some(size) = size_of(change)
             && !filter.has_value(&change.path, "lfs")?
         {
-            found.push((change.path.to_string(), size));
+            large.push((change.path.to_string(), size));
         }
     }
-    Ok(found)
+    Ok(large)
 }

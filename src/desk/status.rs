@@ -130,7 +130,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         ahead_of_main_by: ahead,
         behind_main_by: behind,
         checkpoints: named.sound,
-        forks: forks.iter().map(|found| found.name.short()).collect(),
+        forks: forks.iter().map(|line| line.name.short()).collect(),
         // An invalid registry is reported below.
         tools: tool_registry::read(repo).unwrap_or_default(),
         last_quiescence_at: automatic.sound.last().map(|newest| newest.created_at.clone()),
@@ -153,7 +153,8 @@ pub fn status(session: &Session) -> Result<StatusReport> {
 }
 
 fn count(scan: &Scan, unignored: &[RepoPath]) -> ChangeCounts {
-    let below = |found: &&Untracked| unignored.iter().any(|top| found.path.is_at_or_below(top));
+    let below =
+        |untracked: &&Untracked| unignored.iter().any(|top| untracked.path.is_at_or_below(top));
     let unignored = scan.untracked.iter().filter(below).count();
     ChangeCounts {
         staged: scan.staged.len(),
@@ -195,8 +196,8 @@ pub(in crate::desk) fn registry(repo: &Repo, name: &str) -> Option<Value> {
 }
 
 fn imported_tooling(repo: &Repo) -> Vec<Value> {
-    let found = registry(repo, "manifest.json");
-    found
+    let registered = registry(repo, "manifest.json");
+    registered
         .and_then(|object| object.get("imports_tooling_from")?.as_array().cloned())
         .unwrap_or_default()
 }
@@ -221,9 +222,9 @@ fn health(
     migration: Option<&UnderWay>,
 ) -> Vec<Health> {
     let repo = &session.repo;
-    let mut found = Vec::new();
+    let mut health = Vec::new();
     let mut add = |name, detail| {
-        found.push(Health { name, ok: false, detail });
+        health.push(Health { name, ok: false, detail });
     };
     if let Some(pending) = pending {
         let detail = "running, or interrupted: the next changing command completes or cancels it";
@@ -253,7 +254,7 @@ fn health(
     if let Err(error) = tool_registry::read(repo) {
         add("tool-registry", error.message());
     }
-    found
+    health
 }
 
 /// Says which operation is in progress, and how it ends.

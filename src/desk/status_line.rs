@@ -57,7 +57,7 @@ pub fn line(world: &World) -> LineReport {
     let limit = settings::line_time(&layers);
     let attention = pending.is_some()
         || in_progress.is_some()
-        || migrate::under_way(&repo).is_ok_and(|found| found.is_some())
+        || migrate::under_way(&repo).is_ok_and(|migration| migration.is_some())
         || IndexLock::path_in(&repo).exists()
         || !layers.repository_problems().is_empty()
         || repo.lacks_filter("lfs")
@@ -77,7 +77,7 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
     if limit.is_zero() {
         return None;
     }
-    let (found, wait) = mpsc::channel();
+    let (counted, wait) = mpsc::channel();
     let interrupt = Interrupt::default();
     let world = World {
         interrupt: interrupt.clone(),
@@ -90,7 +90,7 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
             scan.staged.len() + scan.unstaged.len() + scan.untracked.len() + scan.conflicts.len()
         });
         // After the limit nothing receives the result.
-        found.send(changes).ok();
+        counted.send(changes).ok();
     };
     std::thread::Builder::new().name("look".to_owned()).spawn(count_changes).ok()?;
     let changes = wait.recv_timeout(limit).ok().flatten();

@@ -49,15 +49,15 @@ pub struct Branch {
 /// Examines every local branch: one walk of the history, no process.
 pub fn topology(session: &Session) -> Result<TopologyReport> {
     let repo = &session.repo;
-    let found = repo.refs_below(HEADS)?;
+    let heads = repo.refs_below(HEADS)?;
     let main = main_branch(repo)?;
     let head = main_tip(repo, main.as_deref())?;
-    let tips: Vec<_> = found.iter().map(|branch| branch.id).collect();
+    let tips: Vec<_> = heads.iter().map(|branch| branch.id).collect();
     let bases = match head {
         Some(head) => repo.fork_points(head, &tips),
         None => vec![None; tips.len()],
     };
-    let mut branches: Vec<_> = found
+    let mut branches: Vec<_> = heads
         .iter()
         .zip(bases)
         .map(|(branch, base)| {

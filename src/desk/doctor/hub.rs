@@ -70,10 +70,13 @@ pub(super) fn clones(session: &Session) -> Result<Vec<Check>> {
 
 fn fault(session: &Session, path: &Path, depth: Depth) -> Result<Option<String>> {
     let hub = Hub::open(path)?;
-    for found in hub.store.refs_below("refs/")? {
+    for reference in hub.store.refs_below("refs/")? {
         session.world.interrupt.check()?;
-        if !hub.store.has(found.id) {
-            return Ok(Some(format!("the object of '{}' is missing: {}", found.name, found.id)));
+        if !hub.store.has(reference.id) {
+            return Ok(Some(format!(
+                "the object of '{}' is missing: {}",
+                reference.name, reference.id
+            )));
         }
     }
     let run = |args: &[&str]| hub.store.git(&session.world).args(args).run();

@@ -78,13 +78,13 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
             "git colony checkpoint --auto",
         ));
     }
-    let mut found = Vec::new();
-    collect_locks(session.repo.git_dir(), &BESIDE_REFS, &mut found);
+    let mut locks = Vec::new();
+    collect_locks(session.repo.git_dir(), &BESIDE_REFS, &mut locks);
     if session.repo.common_dir() != session.repo.git_dir() {
-        collect_locks(session.repo.common_dir(), &BESIDE_REFS, &mut found);
+        collect_locks(session.repo.common_dir(), &BESIDE_REFS, &mut locks);
     }
     for folder in AMONG_OBJECTS {
-        collect_here(&session.repo.common_dir().join(folder), &mut found);
+        collect_here(&session.repo.common_dir().join(folder), &mut locks);
     }
     if let Some(member) = &session.membership {
         let mut of_others = Vec::new();
@@ -97,9 +97,9 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
         }
         // Others publish and commit all the time.
         of_others.retain(|path| lock::is_stale(&session.world, path));
-        found.extend(of_others);
+        locks.extend(of_others);
     }
-    for path in found {
+    for path in locks {
         let shown = path.display();
         checks.push(Check::ill(
             "lock",
@@ -118,12 +118,12 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
 
 /// Finds a migration to git-lfs that has not ended.
 pub(super) fn migration(session: &Session) -> Result<Option<Check>> {
-    let found = migrate::under_way(&session.repo)?;
-    Ok(found.map(|found| match found.stage {
+    let migration = migrate::under_way(&session.repo)?;
+    Ok(migration.map(|migration| match migration.stage {
         Stage::CutOff | Stage::NotPublished => {
-            Check::ill("migration", found.detail, found.next_command.to_owned())
+            Check::ill("migration", migration.detail, migration.next_command.to_owned())
         }
-        Stage::AtWork => Check::well("migration", found.detail),
+        Stage::AtWork => Check::well("migration", migration.detail),
     }))
 }
 
@@ -132,16 +132,16 @@ const AMONG_OBJECTS: [&str; 4] =
     ["objects", "objects/info", "objects/info/commit-graphs", "objects/pack"];
 
 /// Collects the lock files in one folder.
-fn collect_here(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect_here(folder: &Path, locks: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_lock(&entry.file_name().to_string_lossy()) {
-            found.push(entry.path());
+            locks.push(entry.path());
         }
     }
 }
 
 /// Collects lock files below a git directory, except for folders at its top that hold no refs.
-fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
+fn collect_locks(folder: &Path, skipped: &[&str], locks: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = entry.file_name();
@@ -150,10 +150,10 @@ fn collect_locks(folder: &Path, skipped: &[&str], found: &mut Vec<PathBuf>) {
         };
         if kind.is_dir() {
             if !skipped.iter().any(|skipped| name == *skipped) {
-                collect_locks(&path, &[], found);
+                collect_locks(&path, &[], locks);
             }
         } else if is_lock(&name.to_string_lossy()) {
-            found.push(path);
+            locks.push(path);
         }
     }
 }

@@ -17,19 +17,19 @@ pub(super) fn checks(session: &Session) -> Vec<Check> {
             Check::well("merge-drivers", "git finds every driver")
         } else {
             let missing = missing.join(", ");
-            let found = format!(
+            let detail = format!(
                 "attributes name drivers that git does not know, so it merges text: \
                 {missing}"
             );
-            Check::ill("merge-drivers", found, "git colony init")
+            Check::ill("merge-drivers", detail, "git colony init")
         });
     }
     let stale = merge_driver::stale(session);
     if let Some(first) = stale.first() {
         let more = stale.len() - 1;
         let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let found = format!("'{first}'{rest}: kept unchanged by a merge, must be made again");
-        checks.push(Check::well("stale-page-graphs", found));
+        let detail = format!("'{first}'{rest}: kept unchanged by a merge, must be made again");
+        checks.push(Check::well("stale-page-graphs", detail));
     }
     checks
 }

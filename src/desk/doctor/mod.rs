@@ -109,9 +109,9 @@ fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
 /// Returns the results of a check; one that cannot be made fails, and stops no other.
 fn checks_of(
     name: &'static str,
-    found: Result<impl IntoIterator<Item = Check>>,
+    checks: Result<impl IntoIterator<Item = Check>>,
 ) -> Result<Vec<Check>> {
-    match found {
+    match checks {
         Ok(checks) => Ok(checks.into_iter().collect()),
         Err(error) if error.code() == Code::Interrupted => Err(error),
         Err(error) => Ok(vec![of_error(name, &error)]),

@@ -66,7 +66,7 @@ fn check_folders(folders: impl Iterator<Item = PathBuf>) -> Option<Check> {
     };
     let word = shell_word(&path.to_string_lossy());
     let us = scratch::own_user();
-    let fix = if path.symlink_metadata().is_ok_and(|found| found.uid() == us) {
+    let fix = if path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == us) {
         format!("chmod u+rX {word}")
     } else {
         format!("sudo chown -R {us} {word}   # it belongs to another user")
@@ -88,13 +88,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Collects a folder and all below it.
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    let most = found.len() + MAX_ENTRIES;
+fn collect(folder: &Path, folders: &mut Vec<PathBuf>) {
+    let most = folders.len() + MAX_ENTRIES;
     let mut open = vec![folder.to_owned()];
-    while let Some(next) = open.pop().filter(|_| found.len() < most) {
-        if next.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+    while let Some(next) = open.pop().filter(|_| folders.len() < most) {
+        if next.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             open.extend(entries(&next));
         }
-        found.push(next);
+        folders.push(next);
     }
 }

@@ -37,8 +37,8 @@ pub(super) fn mirrors(session: &Session) -> Result<Check> {
         let mirror = name == "mirror" && ["true", "yes", "on", "1"].contains(&value);
         mirror || (name == "push" && ["refs/*", "refs/colony-local/*"].contains(&source))
     };
-    let found = text.split('\0').find(publishes);
-    Ok(match found.and_then(|entry| entry.split('\n').next()) {
+    let entry = text.split('\0').find(publishes);
+    Ok(match entry.and_then(|entry| entry.split('\n').next()) {
         Some(key) => Check::ill(
             "mirror",
             format!("'{key}' would publish the private refs below refs/colony-local/"),
@@ -65,8 +65,9 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         Err(error) => Check::ill("manifest", error.message(), format!("edit {}", manifest::PATH)),
     });
     let text = session.repo.root_attributes();
-    let in_tree = MERGE_LINES.iter().all(|line| text.lines().any(|found| found == *line));
-    let wants_lfs = Manifest::parse(&bytes).is_ok_and(|found| found.lfs.mode != LfsMode::Disabled);
+    let in_tree = MERGE_LINES.iter().all(|line| text.lines().any(|present| present == *line));
+    let wants_lfs =
+        Manifest::parse(&bytes).is_ok_and(|manifest| manifest.lfs.mode != LfsMode::Disabled);
     if wants_lfs && !gives_to_lfs(&text) {
         checks.push(Check::ill(
             "git-lfs-patterns",
@@ -136,7 +137,7 @@ fn whole_in_git(session: &Session) -> Option<Check> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let found = format!(
+    let detail = format!(
         "stored in git, although .gitattributes gives {} to git-lfs, so git shows {}: {}{more}",
         match files.len() {
             1 => "it".to_owned(),
@@ -151,7 +152,7 @@ fn whole_in_git(session: &Session) -> Option<Check> {
     let first = exempt_lines::line_of(files.first()?);
     Some(Check::ill(
         "git-lfs-files",
-        found,
+        detail,
         format!(
             "git add --renormalize . && git commit   # gives them to git-lfs; or keep them in git by lines in .gitattributes: {first}"
         ),
@@ -179,8 +180,8 @@ fn large_file_store(session: &Session, manifest: &Manifest) -> Option<Check> {
         )),
         StoreUrl::Theirs(url) if Some(url.as_str()) != wanted && wanted.is_some() => {
             let (key, url) = (store_url::KEY, shown_url(url));
-            let found = format!("'{key}' is '{url}', and the manifest names {shown}");
-            Some(Check::ill(NAME, found, format!("git config --unset {key} && git colony init")))
+            let detail = format!("'{key}' is '{url}', and the manifest names {shown}");
+            Some(Check::ill(NAME, detail, format!("git config --unset {key} && git colony init")))
         }
         _ => wanted.map(|url| Check::well(NAME, format!("large files are at {url}"))),
     }
@@ -196,8 +197,8 @@ fn shown_url(url: &str) -> String {
 fn unreadable(session: &Session, name: &'static str, path: &str, limit: u64) -> Option<Check> {
     let path = RepoPath::from(path);
     let fault = session.repo.read_file(&path, limit).err()?;
-    let found = format!("'{path}' cannot be used: {fault}");
-    Some(Check::ill(name, found, safe_open::look_at(&path)))
+    let detail = format!("'{path}' cannot be used: {fault}");
+    Some(Check::ill(name, detail, safe_open::look_at(&path)))
 }
 
 pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {

@@ -57,8 +57,8 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         )
     });
     let others = damaged.others.first().map(|first| {
-        let found = sentence(&damaged.others, first, "");
-        Check::ill("damaged-refs", found, first.removal())
+        let detail = sentence(&damaged.others, first, "");
+        Check::ill("damaged-refs", detail, first.removal())
     });
     Ok(lost.into_iter().chain(ours).chain(others).collect())
 }

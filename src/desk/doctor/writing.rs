@@ -84,18 +84,18 @@ fn places(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 /// Collects a folder, if it is there, and those below it.
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, folders: &mut Vec<PathBuf>) {
     let mut open = vec![folder.to_owned()];
-    let most = found.len() + MAX_FOLDERS;
-    while let Some(next) = open.pop().filter(|_| found.len() < most) {
+    let most = folders.len() + MAX_FOLDERS;
+    while let Some(next) = open.pop().filter(|_| folders.len() < most) {
         let Ok(entries) = std::fs::read_dir(&next) else {
             // One that cannot be read is refused by the check of it; one that is not there is made when it is needed.
-            found.extend(next.exists().then_some(next));
+            folders.extend(next.exists().then_some(next));
             continue;
         };
         let below = entries.flatten().filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
         open.extend(below.map(|entry| entry.path()));
-        found.push(next);
+        folders.push(next);
     }
 }
 

@@ -45,6 +45,6 @@ impl FileTimes {
 }
 
 fn time_of(path: &Path) -> FileTime {
-    let found = path.symlink_metadata().ok()?;
-    Some((found.mtime(), found.mtime_nsec(), found.size(), found.ino()))
+    let metadata = path.symlink_metadata().ok()?;
+    Some((metadata.mtime(), metadata.mtime_nsec(), metadata.size(), metadata.ino()))
 }

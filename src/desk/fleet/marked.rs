@@ -49,8 +49,8 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
             // A squash has the changes of the tip that it names.
             let claim = claims.of(&session.repo, commit)?;
             let mut all = std::iter::once(&commit).chain(&claim.squashed);
-            let found = all.find_map(|it| held.get(it));
-            row.contains_held = row.contains_held.take().or(found.cloned());
+            let held_work = all.find_map(|it| held.get(it));
+            row.contains_held = row.contains_held.take().or(held_work.cloned());
         }
     }
     Ok(())

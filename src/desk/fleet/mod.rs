@@ -143,7 +143,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         .collect();
     let operation = Operation::of(repo, &scan);
     let opened = operation.as_ref();
-    let ends = opened.and_then(|found| worktree::ends_of(session, found.kind).ok());
+    let ends = opened.and_then(|conflict| worktree::ends_of(session, conflict.kind).ok());
     let desk = advice::DeskView {
         branch: scan.head.label(),
         agent: session.settings.agent.as_deref(),
