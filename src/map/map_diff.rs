@@ -164,18 +164,18 @@ impl MapDiffReport {
         scope: &str,
         (before, after): (&Mapped, &Mapped),
     ) -> Result<()> {
-        let found = pairing::compare(&before.pages, &after.pages);
-        self.pages_kept += after.pages.len() - found.changed.len() - found.added.len();
-        let old = found.changed.iter().map(|pair| pair.before);
-        let new = found.changed.iter().map(|pair| pair.after);
+        let compared = pairing::compare(&before.pages, &after.pages);
+        self.pages_kept += after.pages.len() - compared.changed.len() - compared.added.len();
+        let old = compared.changed.iter().map(|pair| pair.before);
+        let new = compared.changed.iter().map(|pair| pair.after);
         let old = before.describe(session, scope, old)?;
         let new = after.describe(session, scope, new)?;
         let pairs = old.into_iter().zip(new);
         let changes = pairs.map(|(before, after)| PageChange { before, after });
         self.pages_changed.extend(changes);
-        let added = after.describe(session, scope, found.added.into_iter())?;
+        let added = after.describe(session, scope, compared.added.into_iter())?;
         self.pages_added.extend(added);
-        let removed = before.describe(session, scope, found.removed.into_iter())?;
+        let removed = before.describe(session, scope, compared.removed.into_iter())?;
         self.pages_removed.extend(removed);
         Ok(())
     }

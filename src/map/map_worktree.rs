@@ -31,8 +31,8 @@ pub(in crate::map) const FOLLOWS: &str = "worktree:";
 
 /// Maps the rows that the current branch has, with the files of the working tree.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
-    let found = uncommitted::look(session)?;
-    let mut rows = map_rows::resolve_at(session, request, Some(found.commit))?;
+    let uncommitted = uncommitted::look(session)?;
+    let mut rows = map_rows::resolve_at(session, request, Some(uncommitted.commit))?;
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
     let worktree = worktree_name(places.as_ref());
@@ -47,7 +47,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         session,
         places: places.as_ref().filter(|_| !dry_run),
         mapper: Mapper::open(how, &worktree)?,
-        follows: format!("{FOLLOWS}{}", found.fingerprint),
+        follows: format!("{FOLLOWS}{}", uncommitted.fingerprint),
         changes: Vec::new(),
     };
     let mut results = making.map_all(outcomes, &rows)?;
@@ -55,10 +55,15 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     for result in &mut results {
         result.note_record(&recorded);
     }
-    Ok(report(rows, found, results, dry_run))
+    Ok(report(rows, uncommitted, results, dry_run))
 }
 
-fn report(rows: Rows, found: Uncommitted, results: Vec<MapResult>, dry_run: bool) -> MapReport {
+fn report(
+    rows: Rows,
+    uncommitted: Uncommitted,
+    results: Vec<MapResult>,
+    dry_run: bool,
+) -> MapReport {
     MapReport {
         commit: rows.commit,
         branch: rows.branch,
@@ -72,7 +77,7 @@ fn report(rows: Rows, found: Uncommitted, results: Vec<MapResult>, dry_run: bool
         map_edited: false,
         op: None,
         worktree: true,
-        left_out: found.left_out,
+        left_out: uncommitted.left_out,
         dry_run,
     }
 }

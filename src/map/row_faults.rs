@@ -68,8 +68,8 @@ impl<'a> RowFaults<'a> {
         };
         Ok(match submodules {
             Ok(known) => {
-                let found = submodule::find(self.home.repo(), known, path);
-                found.err().map(|error| error.message())
+                let commit = submodule::find(self.home.repo(), known, path);
+                commit.err().map(|error| error.message())
             }
             Err(why) => Some(why.clone()),
         })

@@ -36,14 +36,14 @@ pub(super) fn at_remote(
         commit: request.commit.clone(),
         network: Network::Used,
     };
-    let found = by_url.find(session, "git colony map repo --url")?;
-    let store = BareRepo::open(&found.place)?;
+    let at_url = by_url.find(session, "git colony map repo --url")?;
+    let store = BareRepo::open(&at_url.place)?;
     Ok(FoundRepository {
-        origin_url: found.url.in_full(),
-        name: name_of(Some(&found.url), &store, found.commit)?,
-        branch: found.branch,
-        commit: found.commit,
-        place: found.place,
+        origin_url: at_url.url.in_full(),
+        name: name_of(Some(&at_url.url), &store, at_url.commit)?,
+        branch: at_url.branch,
+        commit: at_url.commit,
+        place: at_url.place,
         directory: None,
     })
 }
@@ -80,8 +80,8 @@ pub(super) fn in_directory(
             if request.branch.is_some() {
                 tip.ok_or_else(of_branch)?;
             }
-            let found = store.resolve_commit(commit).ok();
-            found.ok_or_else(|| none(format!("commit '{commit}'")))?
+            let commit_id = store.resolve_commit(commit).ok();
+            commit_id.ok_or_else(|| none(format!("commit '{commit}'")))?
         }
     };
     let origin = store

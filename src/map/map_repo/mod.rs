@@ -63,18 +63,18 @@ pub struct MapRepoReport {
 
 /// Maps a repository.
 pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
-    let found = match &request.origin {
+    let repository = match &request.origin {
         Origin::Url(url) => find_repository::at_remote(session, request, url)?,
         Origin::Path(path) => find_repository::in_directory(session, request, path)?,
     };
-    let scope_id = request.scope_id.as_deref().unwrap_or(&found.name);
+    let scope_id = request.scope_id.as_deref().unwrap_or(&repository.name);
     let scope_id = checked(scope_id, "--scope-id")?;
     refuse_ours(session, &scope_id)?;
-    let row = resolved(session, request, &found, &scope_id);
+    let row = resolved(session, request, &repository, &scope_id);
     let dry_run = !session.repo.keeps_objects();
     let places = map::places(session, dry_run)?;
     if let (None, Some(places)) = (&request.scope_id, &places) {
-        refuse_another(session, places, &found)?;
+        refuse_another(session, places, &repository)?;
     }
     let worktree = map::worktree_name(places.as_ref());
     let how = MapOptions {
@@ -88,21 +88,21 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     if let Some(places) = places.filter(|_| !dry_run) {
         let now = time::rfc3339(&session.world.now());
         let record = ScopeRecord {
-            place: place_of(&found),
+            place: place_of(&repository),
             ..ScopeRecord::of(&written(request, &row), &row, &now)
         };
         op = map::record_own(session, &places, record)?.op;
     }
-    Ok(MapRepoReport { op, ..report(found, result, dry_run) })
+    Ok(MapRepoReport { op, ..report(repository, result, dry_run) })
 }
 
-fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoReport {
+fn report(repository: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoReport {
     MapRepoReport {
         status: result.status,
         scope_id: result.scope_id,
-        origin_url: found.origin_url,
-        branch: found.branch,
-        commit: found.commit,
+        origin_url: repository.origin_url,
+        branch: repository.branch,
+        commit: repository.commit,
         size: result.size,
         left_out: result.left_out,
         left_out_count: result.left_out_count,
@@ -125,22 +125,22 @@ pub(super) fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
 
 /// Two clones of one repository have the same name: the second must not silently replace the first.
 /// A user who names the scope intends that, and a clone that is gone does not count.
-fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -> Result<()> {
+fn refuse_another(session: &Session, places: &Places, repository: &FoundRepository) -> Result<()> {
     let own = Scopes::load(&session.repo, &ref_names::local_scopes(&places.key))?;
-    let Some(known) = own.records.get(&found.name) else {
+    let Some(known) = own.records.get(&repository.name) else {
         return Ok(());
     };
     let is_gone = |place: &String| !Path::new(place).exists();
-    if known.place == place_of(found) || known.place.as_ref().is_some_and(is_gone) {
+    if known.place == place_of(repository) || known.place.as_ref().is_some_and(is_gone) {
         return Ok(());
     }
-    let name = &found.name;
+    let name = &repository.name;
     let url = known.wanted.origin_url.as_ref();
     let from = known.place.as_ref().or(url).unwrap_or(name);
     let message = format!("'{name}' is mapped from '{from}' already");
-    let (option, place) = match &found.directory {
+    let (option, place) = match &repository.directory {
         Some(directory) => ("--path", directory.display().to_string()),
-        None => ("--url", found.origin_url.clone()),
+        None => ("--url", repository.origin_url.clone()),
     };
     let last = place.trim_end_matches('/').rsplit('/').next();
     let [place, id] = [&place, last.unwrap_or(name)].map(shell_word);
@@ -154,24 +154,24 @@ fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -
 }
 
 /// Returns the form in which a record stores the given local repository.
-fn place_of(found: &FoundRepository) -> Option<String> {
-    let directory = found.directory.as_ref();
-    directory.map(|_| found.place.display().to_string())
+fn place_of(repository: &FoundRepository) -> Option<String> {
+    let directory = repository.directory.as_ref();
+    directory.map(|_| repository.place.display().to_string())
 }
 
 fn resolved(
     session: &Session,
     request: &Request,
-    found: &FoundRepository,
+    repository: &FoundRepository,
     scope_id: &str,
 ) -> ResolvedRow {
-    let usual = whole(&session.settings.map, found.commit);
+    let usual = whole(&session.settings.map, repository.commit);
     ResolvedRow {
         name: scope_id.to_owned(),
         scope_id: scope_id.to_owned(),
-        origin_url: Some(found.origin_url.clone()),
-        branch: found.branch.clone(),
-        place: RowPlace::Hub(found.place.clone()),
+        origin_url: Some(repository.origin_url.clone()),
+        branch: repository.branch.clone(),
+        place: RowPlace::Hub(repository.place.clone()),
         limits: Limits {
             records: request.flush_threshold.unwrap_or(usual.limits.records),
             tokens: request.flush_token_budget.unwrap_or(usual.limits.tokens),

@@ -71,8 +71,8 @@ impl Opened {
     /// Returns `true` if one of the scopes has a page.
     pub(in crate::map) fn has(&self, scope: &ScopeRow, page: PageId) -> Result<bool> {
         let scope = std::slice::from_ref(scope);
-        let found = self.table.find_pages(scope, page.0, page.0);
-        Ok(!found.map_err(unusable)?.is_empty())
+        let pages = self.table.find_pages(scope, page.0, page.0);
+        Ok(!pages.map_err(unusable)?.is_empty())
     }
 
     /// Compares the totals of the scopes with the rows of the table.
@@ -228,7 +228,7 @@ pub(crate) fn bring_up_to_date(
 /// Returns `false` in the repository of another user: a question writes nothing there, as its files would be in the way of
 /// the owner.
 pub(crate) fn is_own(session: &Session) -> bool {
-    let owner = session.repo.common_dir().metadata().map(|found| found.uid());
+    let owner = session.repo.common_dir().metadata().map(|metadata| metadata.uid());
     owner.is_ok_and(|owner| owner == scratch::own_user())
 }
 

@@ -100,8 +100,8 @@ impl MatchedPage {
 
     /// Returns `true` if another page is read from the same place.
     fn is_beside(&self, other: &MatchedPage) -> bool {
-        let is_mapped = |found: &MatchedPage| matches!(found, MatchedPage::Mapped(..));
-        let of = |found: &MatchedPage| (is_mapped(found), found.scope_id().to_owned());
+        let is_mapped = |page: &MatchedPage| matches!(page, MatchedPage::Mapped(..));
+        let of = |page: &MatchedPage| (is_mapped(page), page.scope_id().to_owned());
         of(self) == of(other) && self.place() == other.place()
     }
 }
@@ -113,13 +113,13 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
 
 fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
     let mut opened = open(session, None)?;
-    let found = match &request.pages {
+    let matched = match &request.pages {
         ShownBy::Ids(ids) => by_ids(session, &opened, ids)?,
         ShownBy::Path(filter) => by_path(session, &mut opened, filter)?,
     };
     let freshness = Freshness::of(session);
     let mut pages = Vec::new();
-    for beside in found.chunk_by(MatchedPage::is_beside) {
+    for beside in matched.chunk_by(MatchedPage::is_beside) {
         let mut shown = read(session, beside, request.rendering)?;
         match beside.first() {
             Some(MatchedPage::Mapped(row, _)) => {
@@ -133,10 +133,11 @@ fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
                 }
             }
             _ => {
-                for (shown, found) in shown.iter_mut().zip(beside) {
+                for (shown, matched_page) in shown.iter_mut().zip(beside) {
                     shown.stale = true;
-                    let scope_id = found.scope_id();
-                    shown.successors = residency::successors_of(&opened, scope_id, found.page())?;
+                    let scope_id = matched_page.scope_id();
+                    shown.successors =
+                        residency::successors_of(&opened, scope_id, matched_page.page())?;
                 }
             }
         }
@@ -152,7 +153,7 @@ fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
 }
 
 fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<MatchedPage>> {
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let (mut pages, mut seen) = (Vec::new(), BTreeSet::new());
     for typed in ids {
         let one = match opened.find(&typed.id) {
             Err(error)
@@ -169,10 +170,10 @@ fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Mat
             }
         };
         if seen.insert(one.page().id) {
-            found.push(one);
+            pages.push(one);
         }
     }
-    Ok(found)
+    Ok(pages)
 }
 
 /// Offers the pages of a file where its path was given as an id.
@@ -194,13 +195,13 @@ fn with_path_hint(session: &Session, typed: &TypedId, error: Error) -> Error {
 fn by_path(session: &Session, opened: &mut Opened, filter: &Filter) -> Result<Vec<MatchedPage>> {
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
     opened.adds_up()?;
-    let found = listing::select(&opened.table, &opened.scopes, filter)?;
-    if found.is_empty() {
+    let matched = listing::select(&opened.table, &opened.scopes, filter)?;
+    if matched.is_empty() {
         let why = nothing.unwrap_or_else(|| NoPages::of(session, &opened.scopes));
         return Err(no_page_of(filter, why));
     }
-    let found = found.into_iter();
-    Ok(found.map(|(row, page)| MatchedPage::Mapped(row, page)).collect())
+    let matched = matched.into_iter();
+    Ok(matched.map(|(row, page)| MatchedPage::Mapped(row, page)).collect())
 }
 
 fn no_page_of(filter: &Filter, why: NoPages) -> Error {
@@ -228,7 +229,7 @@ fn read(session: &Session, beside: &[MatchedPage], rendering: Rendering) -> Resu
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
     let mut texts = PageTexts::new(&library, &reader, rendering, tokenizer);
-    let shown = beside.iter().map(|found| texts.show(found.scope_id(), found.page()));
+    let shown = beside.iter().map(|page| texts.show(page.scope_id(), page.page()));
     shown.collect()
 }
 

@@ -279,9 +279,9 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let [one] = meant.as_slice() else {
         return Err(not_one(id, &meant));
     };
-    let found =
+    let record =
         all.iter_mut().find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
-    found.ok_or_else(|| not_one(id, &[]))
+    record.ok_or_else(|| not_one(id, &[]))
 }
 
 /// Finds those of some scopes that a word stands for, as [`scope_record::meant`] does with the rows of the map at

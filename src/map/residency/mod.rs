@@ -110,13 +110,13 @@ fn pinned_pages(session: &Session, residents: &[Resident]) -> Result<BTreeSet<[u
     }
     let opened = pages::open_mapped(session)?;
     let freshness = Freshness::of(session);
-    let mut found = BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for page in pinned {
         if is_stale(&opened, &freshness, page)? != Some(true) {
-            found.insert(page.id);
+            ids.insert(page.id);
         }
     }
-    Ok(found)
+    Ok(ids)
 }
 
 /// Returns `true` if the mapping of a page's scope no longer has it; `None` if the scope has no pages here. HEAD and

@@ -195,7 +195,7 @@ fn find_again(
     for page in wanted.iter_mut().filter(|page| gone.contains(&page.id)) {
         let page_id = PageId(page.id).to_string();
         match finder.load(state, &page_id)? {
-            Ok(found) => *page = found,
+            Ok(reloaded) => *page = reloaded,
             Err(missed) => missing.push(missed.named(page_id)),
         }
     }

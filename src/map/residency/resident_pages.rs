@@ -239,7 +239,7 @@ pub(crate) fn successors_of(opened: &Opened, scope_id: &str, page: &Page) -> Res
     let files = files_of(page);
     let folders: BTreeSet<RepoPath> =
         files.iter().map(|file| file.parent().unwrap_or_default()).collect();
-    let mut found = Vec::new();
+    let mut successors = Vec::new();
     for folder in &folders {
         let row = opened.table.directory(scope, folder).map_err(unusable)?;
         let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
@@ -247,17 +247,17 @@ pub(crate) fn successors_of(opened: &Opened, scope_id: &str, page: &Page) -> Res
             let mut paths = page.records.iter().map(|record| &record.path);
             paths.any(|path| files.contains(path))
         };
-        found.extend(pages.iter().filter(|page| has_one(page)).map(|page| page.id));
+        successors.extend(pages.iter().filter(|page| has_one(page)).map(|page| page.id));
     }
-    Ok(found)
+    Ok(successors)
 }
 
 /// Finds a page that the mapping no longer has, if an agent has it or it is locked.
 pub(crate) fn find_kept(session: &Session, id: &str) -> Option<(StoredPage, Page)> {
     let (from, to) = page_ids::range(id)?;
     let mut state = State::find(session).ok()??;
-    let found = state.pages_between(from, to).ok()?;
-    let [stored] = found.as_slice() else {
+    let pages = state.pages_between(from, to).ok()?;
+    let [stored] = pages.as_slice() else {
         return None;
     };
     Some((stored.clone(), unpack(stored)?))

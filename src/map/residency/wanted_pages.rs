@@ -117,7 +117,7 @@ impl<'a> Finder<'a> {
     ) -> Result<(Vec<Wanted>, Vec<MissingPage>)> {
         let whole = names.iter().filter_map(|name| whole_id(name));
         let stored = unless_busy(state.known(&whole.collect::<Vec<_>>()))?;
-        let (mut found, mut missing) = (Vec::<Wanted>::new(), Vec::new());
+        let (mut pages, mut missing) = (Vec::<Wanted>::new(), Vec::new());
         for name in names {
             let known = whole_id(name).filter(|id| stored.contains(id));
             let wanted = match known {
@@ -125,12 +125,12 @@ impl<'a> Finder<'a> {
                 None => self.load(state, name)?,
             };
             match wanted {
-                Ok(wanted) if found.iter().any(|other| other.id == wanted.id) => {}
-                Ok(wanted) => found.push(wanted),
+                Ok(wanted) if pages.iter().any(|other| other.id == wanted.id) => {}
+                Ok(wanted) => pages.push(wanted),
                 Err(missed) => missing.push(missed.named(name.clone())),
             }
         }
-        Ok((found, missing))
+        Ok((pages, missing))
     }
 
     /// Loads pages again that had been in the state.
@@ -141,7 +141,7 @@ impl<'a> Finder<'a> {
     ) -> Result<std::result::Result<Wanted, Missed>> {
         let opened = self.table()?;
         let (scope, page) = match opened.find(name) {
-            Ok(found) => found,
+            Ok(wanted) => wanted,
             Err(error) if error.code() == Code::PageNotFound => {
                 let several = error.details().get("begin_so").and_then(Value::as_u64);
                 return match several.and_then(|count| usize::try_from(count).ok()) {
@@ -217,8 +217,8 @@ fn in_state(state: &mut State, name: &str) -> Result<std::result::Result<Wanted,
     let Some((from, to)) = page_ids::range(name) else {
         return Ok(Err(MissingReason::NotFound.into()));
     };
-    let found = unless_busy(state.pages_between(from, to))?;
-    Ok(match found.as_slice() {
+    let pages = unless_busy(state.pages_between(from, to))?;
+    Ok(match pages.as_slice() {
         [] => Err(MissingReason::NotFound.into()),
         [one] => Ok(Wanted { id: one.id, page: None }),
         several => Err(Missed::several(several.len())),
