@@ -270,15 +270,15 @@ impl Searched<'_> {
 
     /// Returns the positions of the documents at or below a path.
     pub(super) fn documents_below(&self, path: &RepoPath) -> Result<Vec<usize>> {
-        let mut found = Vec::new();
+        let mut positions = Vec::new();
         for position in self.view.positions() {
             self.session.world.interrupt.check()?;
             let document = self.document(self.id_of(position))?;
             if document.document.path.is_at_or_below(path) {
-                found.push(position);
+                positions.push(position);
             }
         }
-        Ok(found)
+        Ok(positions)
     }
 
     /// Returns the pages that have a document, each with its scope.

@@ -51,9 +51,9 @@ pub(crate) fn rank<'t>(
         let numbers: HashMap<u32, usize> = view.documents().map(|it| it.id).zip(0..).collect();
         let has_changed = Cell::new(false);
         let text_of = |id: u32| {
-            let found = numbers.get(&id).map(|number| text(*number)).transpose()?.flatten();
-            has_changed.set(has_changed.get() || found.is_none());
-            Ok(found.map_or_else(|| "".into(), Rc::clone))
+            let text_of_file = numbers.get(&id).map(|number| text(*number)).transpose()?.flatten();
+            has_changed.set(has_changed.get() || text_of_file.is_none());
+            Ok(text_of_file.map_or_else(|| "".into(), Rc::clone))
         };
         let query = Query::parse(question, Syntax::Data);
         let searched = Searched::of_files(indexer, view, &text_of)?.with_history_of_head()?;
@@ -152,12 +152,12 @@ pub(crate) fn of_scope(
         let searched = candidates::open(session, &files, kept, wanted)?.with_histories()?;
         let ranked = searched.rank_with_history(&query, Added::Told)?;
         let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         for it in ranked.iter().take(most) {
             session.world.interrupt.check()?;
             let candidate = searched.candidate(it)?;
             let document = &candidate.document.document;
-            found.push(ScopeMatch {
+            matches.push(ScopeMatch {
                 path: document.path.clone(),
                 blob: document.blob,
                 text: searched.text(&candidate)?,
@@ -166,6 +166,6 @@ pub(crate) fn of_scope(
                 relevance: f64::from(it.score) / best.max(f64::MIN_POSITIVE),
             });
         }
-        Ok(found)
+        Ok(matches)
     })
 }

@@ -119,11 +119,11 @@ impl Searched<'_> {
         }
         let bytes = self.session.repo.read_blob(candidate.document.document.blob)?;
         let joined = JoinedChunks::read(&bytes)?;
-        let found = joined.place(at);
+        let chunk_place = joined.place(at);
         Ok(FilePlace {
-            line: found.and_then(|(_, line)| line),
-            page: found.and_then(|(chunk, _)| chunk.page).map(|page| page as usize),
-            section: section.or_else(|| found.and_then(|(chunk, _)| chunk.heading.clone())),
+            line: chunk_place.and_then(|(_, line)| line),
+            page: chunk_place.and_then(|(chunk, _)| chunk.page).map(|page| page as usize),
+            section: section.or_else(|| chunk_place.and_then(|(chunk, _)| chunk.heading.clone())),
         })
     }
 
@@ -186,8 +186,8 @@ pub(super) fn matching_line(query: &Query, body: &str) -> Option<usize> {
     let score = |line: &str, start: usize| {
         let words = words::of(line);
         let has = |word: &str| words.iter().any(|it| it == word);
-        let found = query.words.iter().filter(|it| has(&it.word)).count();
-        (found, found > 0 && defining.contains(&start), found > 0 && is_heading(line))
+        let matched = query.words.iter().filter(|it| has(&it.word)).count();
+        (matched, matched > 0 && defining.contains(&start), matched > 0 && is_heading(line))
     };
     let mut best = (None, (0, false, false));
     let mut start = 0;

@@ -204,8 +204,8 @@ impl<'a> Indexer<'a> {
             let of_kind =
                 |kind: DocumentKind| Document { blob: *content, kind, ..document.clone() };
             for kind in kinds {
-                let found = self.id(of_kind(kind).key(&reader)?)?;
-                if found.is_some_and(|id| mapped.contains(&id)) {
+                let id = self.id(of_kind(kind).key(&reader)?)?;
+                if id.is_some_and(|id| mapped.contains(&id)) {
                     twice.extend(self.id(document.key(&reader)?)?);
                 }
             }
@@ -259,7 +259,7 @@ impl<'a> Indexer<'a> {
                 meter: FileMeter::begin(&self.session.world.progress, what),
             };
             let index = Mutex::new((&mut self.index, &mut self.added));
-            let found = work.index(place, &missing, &|segment| {
+            let indexed = work.index(place, &missing, &|segment| {
                 let mut index = unpoisoned(&index);
                 // Documents that another process has added meanwhile are found by the next attempt.
                 if index.0.add(&segment).map_err(unusable_index)? {
@@ -267,7 +267,7 @@ impl<'a> Indexer<'a> {
                 }
                 Ok(())
             })?;
-            if found == 0 {
+            if indexed == 0 {
                 // The view is not stored: another search may find them readable.
                 (self.session.world.narrate)(&format!(
                     "warning: not searched, as they cannot be read here: {}",
@@ -281,8 +281,8 @@ impl<'a> Indexer<'a> {
 
     /// Finds a document by its key.
     pub(super) fn find(&self, key: IndexKey) -> Result<Option<(u32, StoredDocument)>> {
-        let found = self.index.find(key).map_err(unusable_index)?;
-        found.map(|(id, bytes)| Ok((id, stored(&bytes)?))).transpose()
+        let document = self.index.find(key).map_err(unusable_index)?;
+        document.map(|(id, bytes)| Ok((id, stored(&bytes)?))).transpose()
     }
 
     /// Returns a document by its number.

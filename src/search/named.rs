@@ -66,7 +66,7 @@ impl Searched<'_> {
         if defining.len() > MAX_DEFINITIONS {
             return Ok(Vec::new());
         }
-        let mut found = Vec::new();
+        let mut definitions = Vec::new();
         for (document, first) in defining {
             let candidate = self.candidate(&Ranked { document, passage: first, score: 0.0 })?;
             let text = self.text(&candidate)?;
@@ -81,10 +81,14 @@ impl Searched<'_> {
             let passages = first..first + 1 + after.take_while(starts_inside).count();
             let beginning = text.get(range.clone()).unwrap_or_default().lines().take(2);
             let is_exact = beginning.into_iter().any(|line| line.contains(typed));
-            found.push((!is_exact, Reverse(range.len()), Definition { document, passages, range }));
+            definitions.push((
+                !is_exact,
+                Reverse(range.len()),
+                Definition { document, passages, range },
+            ));
         }
-        found.sort_by_key(|(is_other, length, _)| (*is_other, *length));
-        Ok(found.into_iter().map(|(_, _, definition)| definition).collect())
+        definitions.sort_by_key(|(is_other, length, _)| (*is_other, *length));
+        Ok(definitions.into_iter().map(|(_, _, definition)| definition).collect())
     }
 
     /// Puts first what a question names: the passages that define its name, and the files with this name.
@@ -118,17 +122,17 @@ impl Searched<'_> {
             return Ok(Vec::new());
         };
         let named = self.passages_with(&self.places(&format!("{PATH_MARK}{name}"))?);
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         for (document, passage) in named.into_iter().take(MAX_READ) {
             let candidate = self.candidate(&Ranked { document, passage, score: 0.0 })?;
             let path = candidate.document.document.path.to_string();
             if path.rsplit('/').next() == Some(typed) {
-                found.push((path.len(), document));
+                files.push((path.len(), document));
             }
         }
-        found.sort_unstable();
-        found.truncate(MAX_DEFINITIONS);
-        Ok(found.into_iter().map(|(_, document)| (document, 0)).collect())
+        files.sort_unstable();
+        files.truncate(MAX_DEFINITIONS);
+        Ok(files.into_iter().map(|(_, document)| (document, 0)).collect())
     }
 
     /// Returns the identifier that a question consists of, if no searched file has it, not even as a part of another.
@@ -183,15 +187,15 @@ impl Searched<'_> {
 
     /// Returns the searched passages that have a word, each with the position of its document.
     fn passages_with(&self, places: &[WordBytes]) -> BTreeSet<(usize, usize)> {
-        let (mut found, mut postings) = (BTreeSet::new(), Postings::of(places));
+        let (mut passages, mut postings) = (BTreeSet::new(), Postings::of(places));
         while postings.document != Postings::END {
             if let Some(position) = self.view.position(postings.document) {
-                found.insert((position, postings.passage as usize));
+                passages.insert((position, postings.passage as usize));
             }
             if !postings.next_passage() {
                 postings.next_document();
             }
         }
-        found
+        passages
     }
 }

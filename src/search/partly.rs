@@ -179,11 +179,11 @@ fn best(
         session.repo.files_with_words(&session.world, commit, &searched, MATCH_LIMITS)?;
     of_lines.retain(|path, _| files.contains_key(path));
     let mut scores = BTreeMap::new();
-    for (found, count, factor) in
+    for (words_of_files, count, factor) in
         [(&of_paths, query.words.len(), PATH), (&of_lines, searched.len(), 1.0)]
     {
-        let weights = weights(found, count, files.len());
-        for (path, words) in found {
+        let weights = weights(words_of_files, count, files.len());
+        for (path, words) in words_of_files {
             let score: f64 = words.iter().filter_map(|word| weights.get(*word)).sum();
             *scores.entry(path).or_insert(0.0) += factor * score;
         }
@@ -199,22 +199,22 @@ type WordsOfFiles = BTreeMap<RepoPath, BTreeSet<usize>>;
 fn words_of_paths(files: &BTreeMap<RepoPath, Oid>, query: &Query) -> WordsOfFiles {
     let numbers: HashMap<&str, usize> =
         query.words.iter().enumerate().map(|(number, it)| (it.word.as_str(), number)).collect();
-    let mut found = WordsOfFiles::new();
+    let mut words_of_files = WordsOfFiles::new();
     for path in files.keys() {
         words::each(&path.to_string(), |word| {
             if let Some(number) = numbers.get(word) {
-                found.entry(path.clone()).or_default().insert(*number);
+                words_of_files.entry(path.clone()).or_default().insert(*number);
             }
         });
     }
-    found
+    words_of_files
 }
 
 /// Returns how much each word counts: a rare one more.
 #[expect(clippy::cast_precision_loss, reason = "there are fewer files than 2 to the power of 52")]
-fn weights(found: &WordsOfFiles, words: usize, files: usize) -> Vec<f64> {
+fn weights(words_of_files: &WordsOfFiles, words: usize, files: usize) -> Vec<f64> {
     let mut counts = vec![0_usize; words];
-    for word in found.values().flatten() {
+    for word in words_of_files.values().flatten() {
         if let Some(count) = counts.get_mut(*word) {
             *count += 1;
         }

@@ -65,8 +65,8 @@ fn part(
         return Ok(None);
     };
     let (document, passage) = place;
-    let found = searched.candidate(&Ranked { document, passage, score: 0.0 })?;
-    let candidate = Candidate { passage: first.passage, ..found };
+    let first_of_run = searched.candidate(&Ranked { document, passage, score: 0.0 })?;
+    let candidate = Candidate { passage: first.passage, ..first_of_run };
     let range = first.passage.range().start..last.passage.range().end;
     let body = first.text.get(range.clone()).unwrap_or_default();
     let place = searched.place(&candidate, &first.text, range.start)?;

@@ -233,16 +233,16 @@ impl Searched<'_> {
     /// Returns the positions of the documents of some scopes with a path.
     fn positions_of(&self, path: &RepoPath, scopes: &[usize]) -> Result<Vec<usize>> {
         let places = self.places(&format!("{WHOLE_PATH_MARK}{path}"))?;
-        let mut found = Vec::new();
+        let mut positions = Vec::new();
         for id in documents(&places) {
             let has = |scope: &usize| {
                 self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
             };
             if scopes.iter().any(has) {
-                found.extend(self.view.position(id));
+                positions.extend(self.view.position(id));
             }
         }
-        Ok(found)
+        Ok(positions)
     }
 }
 

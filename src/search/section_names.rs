@@ -34,11 +34,11 @@ pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> 
         if !line.trim().is_empty() {
             let is_outer = indent(line) <= most;
             most = most.min(indent(line));
-            let found = name(start).filter(|name| is_outer && !name.is_empty());
+            let section_name = name(start).filter(|name| is_outer && !name.is_empty());
             let has_place =
                 || !is_code || at < start + extents::length(text.get(start..).unwrap_or_default());
-            if found.is_some() && has_place() {
-                return found;
+            if section_name.is_some() && has_place() {
+                return section_name;
             }
         }
         start = text.get(..start.checked_sub(1)?)?.rfind('\n').map_or(0, |end| end + 1);

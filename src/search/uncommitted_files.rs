@@ -129,11 +129,11 @@ impl UncommittedFiles {
 
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
     fn read(session: &Session, takes: impl Fn(&String) -> bool) -> Result<UncommittedFiles> {
-        let mut found = UncommittedFiles::default();
+        let mut files = UncommittedFiles::default();
         let worktree = WorktreeLook::of(session)?;
         let mut changed = worktree.files().filter(|path| !is_named_as_secret(path)).peekable();
         if changed.peek().is_none() {
-            return Ok(found);
+            return Ok(files);
         }
         let mut rows = partly::rows_of_head(session)?;
         rows.retain(|row| takes(&row.scope_id));
@@ -141,34 +141,34 @@ impl UncommittedFiles {
         let mut bytes = 0;
         for path in changed {
             session.world.interrupt.check()?;
-            if found.files.len() >= MAX_FILES || bytes >= MAX_BYTES {
-                found.as_committed += 1;
+            if files.files.len() >= MAX_FILES || bytes >= MAX_BYTES {
+                files.as_committed += 1;
                 continue;
             }
             let interrupt = &session.world.interrupt;
             let read = match read_below(interrupt, session.repo.workdir(), path, MAX_FILE_BYTES) {
                 Err(Fault::Interrupted(error)) => return Err(error),
                 Err(Fault::TooLarge(_) | Fault::Unreadable(_)) => {
-                    found.left_out += 1;
+                    files.left_out += 1;
                     None
                 }
                 // It is gone, or something else than a file is there now.
                 Err(Fault::Link | Fault::NoPlainFile) => None,
                 Ok(read) => read,
             };
-            found.replaced.insert(path.clone());
+            files.replaced.insert(path.clone());
             if let Some(read) = read
                 && rows.iter().any(|row| selecting.takes(row, path))
             {
                 bytes += read.len();
                 match text_of(&read) {
-                    Some(text) => drop(found.files.insert(path.clone(), text)),
-                    None => drop(found.not_text.insert(path.clone())),
+                    Some(text) => drop(files.files.insert(path.clone(), text)),
+                    None => drop(files.not_text.insert(path.clone())),
                 }
             }
         }
-        found.tell_left_out(session);
-        Ok(found)
+        files.tell_left_out(session);
+        Ok(files)
     }
 
     fn tell_left_out(&self, session: &Session) {

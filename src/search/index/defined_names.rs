@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn a_name_has_the_place_of_its_line() {
         let text = "one\nfn two() {}\nfn three() {}\n";
-        let found: Vec<_> = within(text, 4..16).collect();
-        assert_eq!(found, [DefinedName { line: 4, name: "two" }]);
+        let names: Vec<_> = within(text, 4..16).collect();
+        assert_eq!(names, [DefinedName { line: 4, name: "two" }]);
     }
 }

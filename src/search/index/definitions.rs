@@ -47,18 +47,18 @@ pub fn rank<E>(
 
 /// Returns the number of passages of a view that have a word, and those whose headings or definitions have it.
 fn defining(view: &View, segments: &[WordBytes]) -> (usize, Vec<Ranked>) {
-    let (mut count, mut found) = (0, Vec::new());
+    let (mut count, mut ranked) = (0, Vec::new());
     let mut postings = Postings::of(segments);
     while postings.document != Postings::END {
         if let Some(document) = view.position(postings.document) {
             count += 1;
             if postings.is_heading() {
-                found.push(Ranked { document, passage: postings.passage as usize, score: 0.0 });
+                ranked.push(Ranked { document, passage: postings.passage as usize, score: 0.0 });
             }
         }
         if !postings.next_passage() {
             postings.next_document();
         }
     }
-    (count, found)
+    (count, ranked)
 }

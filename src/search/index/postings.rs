@@ -50,8 +50,8 @@ pub fn cut(text: &str) -> Vec<IndexedPassage> {
         first_line: small(first_line),
         length: 0,
     };
-    let found = passages::cut(text).into_iter();
-    let mut cut: Vec<_> = found.map(|it| passage(it.range, it.first_line)).collect();
+    let passages_cut = passages::cut(text).into_iter();
+    let mut cut: Vec<_> = passages_cut.map(|it| passage(it.range, it.first_line)).collect();
     if cut.is_empty() {
         cut.push(passage(0..0, 1));
     }
@@ -331,21 +331,21 @@ mod tests {
     use proptest::prelude::*;
 
     fn postings(segment: Segment, wanted: &str) -> Vec<(u32, u32, u32, bool)> {
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         for (word, bytes) in segment.into_words() {
             if &*word == wanted {
                 let segments = [WordBytes { base: 0, bytes }];
                 let mut postings = Postings::of(&segments);
                 while postings.document != Postings::END {
                     let (count, is_heading) = (postings.count(), postings.is_heading());
-                    found.push((postings.document, postings.passage, count, is_heading));
+                    all.push((postings.document, postings.passage, count, is_heading));
                     if !postings.next_passage() {
                         postings.next_document();
                     }
                 }
             }
         }
-        found
+        all
     }
 
     #[test]

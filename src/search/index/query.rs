@@ -93,19 +93,19 @@ fn add_words(text: &str, all: &mut Vec<(String, bool)>) {
 /// Counts words; stop words only if there are no others.
 fn counted(all: Vec<(String, bool)>) -> Vec<QueryWord> {
     let only_stop_words = all.iter().all(|(_, is_stop_word)| *is_stop_word);
-    let mut found: Vec<QueryWord> = Vec::new();
+    let mut words: Vec<QueryWord> = Vec::new();
     for (word, is_stop_word) in all {
-        let is_full = found.len() == MAX_WORDS;
+        let is_full = words.len() == MAX_WORDS;
         if is_stop_word && !only_stop_words {
             continue;
         }
-        match found.iter_mut().find(|it| it.word == word) {
+        match words.iter_mut().find(|it| it.word == word) {
             Some(known) => known.count += 1,
             None if is_full => {}
-            None => found.push(QueryWord { word, count: 1 }),
+            None => words.push(QueryWord { word, count: 1 }),
         }
     }
-    found
+    words
 }
 
 #[cfg(test)]

@@ -60,13 +60,13 @@ pub fn rank<E>(
     mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
     mut each: impl FnMut(Ranked),
 ) -> Result<(), E> {
-    let mut found = |word: &str| -> Result<FoundWord, E> {
+    let mut find_word = |word: &str| -> Result<FoundWord, E> {
         let [path, name] = [PATH_MARK, NAME_MARK].map(|mark| find(&format!("{mark}{word}")));
         Ok(FoundWord { text: find(word)?, path: path?, name: name? })
     };
-    let asked = query.words.iter().map(|it| found(&it.word));
+    let asked = query.words.iter().map(|it| find_word(&it.word));
     let words: Vec<FoundWord> = asked.collect::<Result<_, E>>()?;
-    let mut all = |words: &[String]| words.iter().map(|it| found(it)).collect::<Result<_, E>>();
+    let mut all = |words: &[String]| words.iter().map(|it| find_word(it)).collect::<Result<_, E>>();
     let (required, excluded): (Vec<FoundWord>, Vec<FoundWord>) =
         (all(&query.required)?, all(&query.excluded)?);
     let mut ranking = Ranking {
@@ -386,8 +386,8 @@ mod tests {
         let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
         let find = |word: &str| {
             let bytes = words.get(word).cloned();
-            let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
-            Ok::<_, Infallible>(found.into_iter().collect())
+            let word_bytes = bytes.map(|bytes| WordBytes { base: 0, bytes });
+            Ok::<_, Infallible>(word_bytes.into_iter().collect())
         };
         let query = Query::parse(query, Syntax::Expression);
         let mut best = BestPassages::new(9);

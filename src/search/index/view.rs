@@ -127,8 +127,8 @@ impl View {
     /// the order of the documents.
     #[inline]
     pub fn position(&self, id: u32) -> Option<usize> {
-        let found = self.positions.get(id as usize).copied();
-        found.and_then(|it| it.checked_sub(1)).map(|it| it as usize)
+        let position = self.positions.get(id as usize).copied();
+        position.and_then(|it| it.checked_sub(1)).map(|it| it as usize)
     }
 
     /// Returns the document at a position.
@@ -233,8 +233,8 @@ mod tests {
         assert_eq!(View::of_bytes(bytes[..bytes.len() - 1].to_vec()), None);
         assert_eq!(View::of_bytes(bytes), Some(view.clone()));
         assert_eq!((view.document_count(), view.passage_count(), view.word_count()), (3, 3, 304));
-        let found = view.position(900).and_then(|at| view.document(at));
-        assert_eq!(found.map(|it| it.id), Some(900));
+        let document = view.position(900).and_then(|at| view.document(at));
+        assert_eq!(document.map(|it| it.id), Some(900));
         assert_eq!((view.position(3), view.position(901)), (None, None));
     }
 

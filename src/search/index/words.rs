@@ -63,9 +63,9 @@ pub fn each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
 
 /// Returns the words of a text.
 pub fn of(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    each(text, |word| found.push(word.to_owned()));
-    found
+    let mut words = Vec::new();
+    each(text, |word| words.push(word.to_owned()));
+    words
 }
 
 /// The buffers of a walk through a text.
