@@ -151,17 +151,17 @@ impl Graph {
     /// Lists the neighbors of a page, in both directions: the strongest first, equal ones in the
     /// order of the pages.
     pub fn neighbors(&self, page: PageId) -> Vec<Neighbor> {
-        let mut found: BTreeMap<PageId, Vec<&GraphEdge>> = BTreeMap::new();
+        let mut by_neighbor: BTreeMap<PageId, Vec<&GraphEdge>> = BTreeMap::new();
         for edge in &self.edges {
             let other = match (edge.source == page, edge.target == page) {
                 (true, false) => edge.target,
                 (false, true) => edge.source,
                 _ => continue,
             };
-            found.entry(other).or_default().push(edge);
+            by_neighbor.entry(other).or_default().push(edge);
         }
         let neighbor = |node: &GraphNode| {
-            let edges = found.get(&node.page_id)?;
+            let edges = by_neighbor.get(&node.page_id)?;
             let types: BTreeSet<_> =
                 edges.iter().flat_map(|edge| &edge.relationship_types).copied().collect();
             let most =

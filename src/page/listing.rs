@@ -154,18 +154,18 @@ pub fn list(
     scopes: &[ScopeRow],
     filter: &Filter,
 ) -> Result<(Vec<PageEntry>, usize)> {
-    let (mut found, mut total) = (Vec::new(), 0);
+    let (mut entries, mut total) = (Vec::new(), 0);
     each_chosen(table, scopes, filter, |scope, pages, chosen| {
         let mut parts = None;
         for page in chosen {
             total += 1;
-            if total > filter.offset && found.len() < filter.limit {
+            if total > filter.offset && entries.len() < filter.limit {
                 let parts = parts.get_or_insert_with(|| PartNumbers::of(pages));
-                found.push(parts.describe(&scope.scope, page));
+                entries.push(parts.describe(&scope.scope, page));
             }
         }
     })?;
-    Ok((found, total))
+    Ok((entries, total))
 }
 
 /// Finds all pages of scopes that a filter selects, whatever its limit: with their scopes, in the order of [`list`].
@@ -174,11 +174,11 @@ pub fn select(
     scopes: &[ScopeRow],
     filter: &Filter,
 ) -> Result<Vec<(ScopeRow, Page)>> {
-    let mut found = Vec::new();
+    let mut pages = Vec::new();
     each_chosen(table, scopes, filter, |scope, _, chosen| {
-        found.extend(chosen.into_iter().map(|page| (scope.clone(), page.clone())));
+        pages.extend(chosen.into_iter().map(|page| (scope.clone(), page.clone())));
     })?;
-    Ok(found)
+    Ok(pages)
 }
 
 /// Calls a function with the scope, all pages and the selected pages of each directory.
@@ -232,15 +232,15 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
     let Some((from, to)) = pages::range(id) else {
         return Err(none(": an id is of hex digits"));
     };
-    let found = table.find_pages(scopes, from, to).map_err(unusable)?;
-    let mut ids: Vec<_> = found.iter().map(|page| page.id).collect();
+    let pages = table.find_pages(scopes, from, to).map_err(unusable)?;
+    let mut ids: Vec<_> = pages.iter().map(|page| page.id).collect();
     ids.sort_unstable();
     ids.dedup();
     if ids.len() > 1 {
         let count = ids.len();
         return Err(none(&format!(" alone: {count} begin so")).detail("begin_so", count));
     }
-    let Some(first) = found.into_iter().next() else {
+    let Some(first) = pages.into_iter().next() else {
         return Err(none(""));
     };
     let row = table.directory(&first.scope, &first.directory).map_err(unusable)?;

@@ -36,24 +36,24 @@ type PartName<'a> = (&'a RepoPath, &'a str);
 
 /// Compares two states of a scope.
 pub fn compare<'a>(before: &'a [Page], after: &'a [Page]) -> Differences<'a> {
-    let mut found = Differences {
+    let mut differences = Differences {
         changed: Vec::new(),
         added: missing_in(after, before),
         removed: missing_in(before, after),
     };
     let kept: BTreeSet<PartName<'_>> = &names(before) & &names(after);
     let (old, new) = (Gaps::of(before, &kept), Gaps::of(after, &kept));
-    found.pair(|record| name(record), |record| name(record));
-    found.pair(
+    differences.pair(|record| name(record), |record| name(record));
+    differences.pair(
         |record| Some((&record.path, old.before(record))),
         |record| Some((&record.path, new.before(record))),
     );
-    found.pair(|record| Some(&record.path), |record| Some(&record.path));
+    differences.pair(|record| Some(&record.path), |record| Some(&record.path));
     let places = after.iter().enumerate();
     let order: BTreeMap<PageId, usize> = places.map(|(place, page)| (page.id, place)).collect();
     let place = |pair: &Pair<'_>| order.get(&pair.after.id).copied();
-    found.changed.sort_by_key(place);
-    found
+    differences.changed.sort_by_key(place);
+    differences
 }
 
 impl<'a> Differences<'a> {

@@ -71,7 +71,7 @@ pub fn links(
     files: &BTreeMap<RepoPath, Oid>,
     cache: &mut RelationCache,
 ) -> Result<Vec<FileLink>> {
-    let (mut found, mut learned) = (Vec::new(), Vec::new());
+    let (mut links, mut learned) = (Vec::new(), Vec::new());
     for (path, blob) in files {
         if Format::of(path) != Some(Format::Markdown) {
             continue;
@@ -87,11 +87,11 @@ pub fn links(
         });
         for (at, target) in written {
             let to = resolve(path, &target).filter(|to| to != path && files.contains_key(to));
-            found.extend(to.map(|to| FileLink { from: path.clone(), at: at as u64, to }));
+            links.extend(to.map(|to| FileLink { from: path.clone(), at: at as u64, to }));
         }
     }
     cache.remember(&learned);
-    Ok(found)
+    Ok(links)
 }
 
 /// Reads the links of a blob; none if it is missing, too large or not UTF-8.

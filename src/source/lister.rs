@@ -52,7 +52,7 @@ pub struct FoundDirectory {
 #[derive(Clone, Debug)]
 pub struct Directory {
     /// The directory.
-    pub found: FoundDirectory,
+    pub folder: FoundDirectory,
     /// Its own files, in git's order.
     pub files: Vec<ListedFile>,
     /// Its subdirectories, whether or not they are included.
@@ -80,7 +80,7 @@ pub enum Want {
 /// The receiver of a listing.
 pub trait Visitor {
     /// Chooses for each directory, from the top down.
-    fn enter(&mut self, found: &FoundDirectory) -> Result<Want>;
+    fn enter(&mut self, folder: &FoundDirectory) -> Result<Want>;
 
     /// Receives each directory whose files were wanted.
     fn directory(&mut self, directory: Directory) -> Result<()>;
@@ -97,11 +97,11 @@ pub fn list(
 ) -> Result<()> {
     let mut lister =
         Lister { world, objects: listed.objects, selection, visitor, tally: Tally::new(listed) };
-    let Some((found, rules)) = lister.start(listed.tree)? else {
+    let Some((folder, rules)) = lister.start(listed.tree)? else {
         return Ok(());
     };
-    lister.tally.tree = found.tree;
-    lister.walk(found, &rules, 0)
+    lister.tally.tree = folder.tree;
+    lister.walk(folder, &rules, 0)
 }
 
 struct Lister<'a> {
@@ -137,27 +137,27 @@ impl Lister<'_> {
             at = directory.id;
             path = below;
         }
-        let found = FoundDirectory { path, tree: at, rules: rules.digest };
-        Ok(Some((found, rules)))
+        let folder = FoundDirectory { path, tree: at, rules: rules.digest };
+        Ok(Some((folder, rules)))
     }
 
-    fn walk(&mut self, found: FoundDirectory, above: &Rules, depth: usize) -> Result<()> {
+    fn walk(&mut self, folder: FoundDirectory, above: &Rules, depth: usize) -> Result<()> {
         self.world.interrupt.check()?;
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }
-        if self.visitor.enter(&found)? == Want::Nothing {
+        if self.visitor.enter(&folder)? == Want::Nothing {
             return Ok(());
         }
-        self.tally.enter(found.tree)?;
-        let entries = self.objects.list(found.tree)?;
+        self.tally.enter(folder.tree)?;
+        let entries = self.objects.list(folder.tree)?;
         self.tally.add(entries.len())?;
         let mut rules = above.clone();
-        self.read_rules(&mut rules, &found.path, &entries)?;
+        self.read_rules(&mut rules, &folder.path, &entries)?;
         let mut files = Vec::new();
         let mut below = Vec::new();
         for NamedEntry { name, entry } in entries {
-            let path = found.path.join(&RepoPath::new(name));
+            let path = folder.path.join(&RepoPath::new(name));
             if rules.lists.ignores(&path, entry.is_directory()) {
                 continue;
             }
@@ -167,10 +167,10 @@ impl Lister<'_> {
                 files.push(ListedFile { path, entry });
             }
         }
-        let children = below.iter().map(|found| found.path.clone()).collect();
-        self.visitor.directory(Directory { found, files, children })?;
-        for found in below {
-            self.walk(found, &rules, depth + 1)?;
+        let children = below.iter().map(|folder| folder.path.clone()).collect();
+        self.visitor.directory(Directory { folder, files, children })?;
+        for folder in below {
+            self.walk(folder, &rules, depth + 1)?;
         }
         Ok(())
     }
@@ -189,8 +189,8 @@ impl Lister<'_> {
             &[b".colonyignore"]
         };
         for &name in names {
-            let found = entries.iter().find(|entry| entry.name == name);
-            let Some(file) = found.filter(|found| found.entry.is_file()) else {
+            let named = entries.iter().find(|entry| entry.name == name);
+            let Some(file) = named.filter(|named| named.entry.is_file()) else {
                 continue;
             };
             if self.objects.size(file.entry.id) > Some(MAX_IGNORE_BYTES) {

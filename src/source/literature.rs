@@ -157,7 +157,7 @@ impl<'a> Literature<'a> {
     /// Cuts a document: within its pages, and preferably before its headings.
     pub fn chunks(&self, document: &Document) -> Vec<ChunkRecord> {
         let count = |text: &str| json_tokens(self.tokenizer, text);
-        let mut records = Records { document, found: Vec::new(), times: BTreeMap::new() };
+        let mut records = Records { document, chunks: Vec::new(), times: BTreeMap::new() };
         if document.format == Format::Pdf {
             for section in &document.sections {
                 let text = document.text_of(section);
@@ -176,7 +176,7 @@ impl<'a> Literature<'a> {
                 }
             }
         }
-        records.found
+        records.chunks
     }
 
     /// Extracts the text of a PDF, or reads it from the cache.
@@ -194,8 +194,8 @@ impl<'a> Literature<'a> {
         let today = self.world.now().timestamp().div_euclid(SECONDS_PER_DAY);
         let slow = format!("{key} slow {today}");
         let cached = self.cached(library, |cache| {
-            let found = cache.find(user_cache::key(&key));
-            found.or_else(|| cache.find(user_cache::key(&slow)))
+            let pages = cache.find(user_cache::key(&key));
+            pages.or_else(|| cache.find(user_cache::key(&slow)))
         });
         if let Some(pages) = cached.and_then(|json| serde_json::from_slice::<Pages>(&json).ok()) {
             return Ok(pages);
@@ -232,9 +232,9 @@ impl<'a> Literature<'a> {
 
     fn extractor(&self) -> Result<Option<&Extractor>> {
         if self.extractor.get().is_none() {
-            let found = Extractor::find(self.world)?;
+            let extractor = Extractor::find(self.world)?;
             // Another thread may have been faster, with the same result.
-            self.extractor.set(found).ok();
+            self.extractor.set(extractor).ok();
         }
         Ok(self.extractor.get().and_then(Option::as_ref))
     }
@@ -292,7 +292,7 @@ impl Source {
 /// The records of a document, in order.
 struct Records<'a> {
     document: &'a Document,
-    found: Vec<ChunkRecord>,
+    chunks: Vec<ChunkRecord>,
     /// The number of occurrences of each part.
     times: BTreeMap<String, usize>,
 }
@@ -308,7 +308,7 @@ impl Records<'_> {
         if *times > 1 {
             part = format!("{part}.{times}");
         }
-        self.found.push(ChunkRecord {
+        self.chunks.push(ChunkRecord {
             part,
             section_path: section.path.clone(),
             heading: section.heading.clone(),

@@ -26,12 +26,12 @@ pub fn find(world: &World, listed: Listed<'_>, selection: &Selection) -> Result<
         start.into_iter().map(|entry| (RepoPath::default(), entry.id)).collect();
     while let Some((path, tree)) = waiting.pop().filter(|_| !left.is_empty()) {
         world.interrupt.check()?;
-        let found = objects.list(tree)?;
-        entries += found.len();
+        let entries_here = objects.list(tree)?;
+        entries += entries_here.len();
         if entries > listed.most_entries {
             return Ok(Vec::new());
         }
-        for named in found {
+        for named in entries_here {
             let below = path.join(&RepoPath::new(named.name));
             if named.entry.is_directory() {
                 waiting.push((below, named.entry.id));

@@ -74,12 +74,12 @@ impl LineQuery {
             return Vec::new();
         }
         let lines = text.split('\n').enumerate();
-        let found = lines.filter_map(|(at, line)| {
+        let matching = lines.filter_map(|(at, line)| {
             let line = line.strip_suffix('\r').unwrap_or(line);
             let matched = self.regex.find(line)?;
             Some(FoundLine { number: at + 1, text: shown(line, matched.start()) })
         });
-        found.take(most).collect()
+        matching.take(most).collect()
     }
 }
 
@@ -155,9 +155,9 @@ mod tests {
     fn a_long_line_is_cut_around_the_match() {
         let line = format!("{}needle{}", "\u{e9}".repeat(5000), "x".repeat(5000));
         let query = LineQuery::parse("needle", Reading::Literal, Case::Sensitive).unwrap();
-        let found = query.lines(&line, 1);
-        assert_eq!(found[0].text.chars().count(), MAX_SHOWN);
-        assert!(found[0].text.contains("needle"));
+        let lines = query.lines(&line, 1);
+        assert_eq!(lines[0].text.chars().count(), MAX_SHOWN);
+        assert!(lines[0].text.contains("needle"));
     }
 
     proptest! {

@@ -21,7 +21,7 @@ const MAX_WORD: usize = 64;
 
 /// Returns the positions after each sentence, without the end of the text.
 pub(super) fn ends(text: &str) -> Vec<usize> {
-    let mut found = Vec::new();
+    let mut ends = Vec::new();
     let mut rest = text.char_indices().peekable();
     while let Some((at, first)) = rest.next() {
         if !is_terminator(first) {
@@ -38,10 +38,10 @@ pub(super) fn ends(text: &str) -> Vec<usize> {
             continue;
         };
         if is_full_width(last) || ends_here(before, last, after) {
-            found.push(end);
+            ends.push(end);
         }
     }
-    found
+    ends
 }
 
 /// Returns `true` if a text ends with a complete sentence.

@@ -33,8 +33,8 @@ impl Tokenizer {
     /// Returns the one of this name; the usual one for a name that is none.
     pub fn named(name: &str) -> Tokenizer {
         let all = [Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Bytes];
-        let found = all.into_iter().find(|one| one.name() == name);
-        found.unwrap_or_default()
+        let tokenizer = all.into_iter().find(|one| one.name() == name);
+        tokenizer.unwrap_or_default()
     }
 
     /// Returns its name, as the setting `map.tokenizer` has it.

@@ -57,21 +57,21 @@ pub(super) fn of(
 
 /// Lists the paragraphs, which blank lines separate.
 fn paragraphs(text: &str) -> Vec<(usize, usize)> {
-    let mut found: Vec<(usize, usize)> = Vec::new();
+    let mut paragraphs: Vec<(usize, usize)> = Vec::new();
     let (mut at, mut open) = (0, false);
     for line in text.split_inclusive('\n') {
         let end = at + line.len();
         if line.trim().is_empty() {
             open = false;
-        } else if let Some(last) = found.last_mut().filter(|_| open) {
+        } else if let Some(last) = paragraphs.last_mut().filter(|_| open) {
             last.1 = end;
         } else {
-            found.push((at, end));
+            paragraphs.push((at, end));
             open = true;
         }
         at = end;
     }
-    found
+    paragraphs
 }
 
 struct Cutter<'a> {
@@ -170,7 +170,7 @@ struct Part {
 /// length, if there is one in its second half; otherwise at any character boundary.
 fn cut(text: &str, most_bytes: usize, offset: usize) -> (usize, Ending) {
     let head = text.get(..text.floor_char_boundary(most_bytes)).unwrap_or_default();
-    let late = |found: Option<usize>| found.filter(|&at| at > head.len() / 2);
+    let late = |at_end: Option<usize>| at_end.filter(|&at| at > head.len() / 2);
     let trimmed = |at: usize| {
         let length = head.get(..at).expect("the place is in the head").trim_end().len();
         Some(length).filter(|&length| length > 0)

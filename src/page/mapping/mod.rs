@@ -141,19 +141,19 @@ struct Mapper<'a, 'c> {
 }
 
 impl Visitor for Mapper<'_, '_> {
-    fn enter(&mut self, found: &FoundDirectory) -> Result<Want> {
+    fn enter(&mut self, folder: &FoundDirectory) -> Result<Want> {
         self.entered = true;
-        let Some(row) = self.row(&found.path)? else {
+        let Some(row) = self.row(&folder.path)? else {
             return Ok(Want::Files);
         };
-        let same = row.tree == found.tree.to_string() && row.rules == found.rules;
+        let same = row.tree == folder.tree.to_string() && row.rules == folder.rules;
         Ok(if same { Want::Nothing } else { Want::Files })
     }
 
     fn directory(&mut self, directory: Directory) -> Result<()> {
         if let Some(known) = self.known {
             let now: BTreeSet<&RepoPath> = directory.children.iter().collect();
-            let before = self.table.below(known, &directory.found.path);
+            let before = self.table.below(known, &directory.folder.path);
             for path in before.map_err(unusable)? {
                 if !now.contains(&path) {
                     self.note_removed(known, path)?;
@@ -182,12 +182,12 @@ impl Mapper<'_, '_> {
         self.files = 0;
         for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
             let before =
-                self.row(&directory.found.path)?.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+                self.row(&directory.folder.path)?.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
             let (records, left_out) = self.records(directory, cut, &before);
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
             self.note_changes(&before, &pages);
-            let parent = self.parent(&directory.found.path);
-            let row = encode(&directory.found, parent, &pages, &left_out)?;
+            let parent = self.parent(&directory.folder.path);
+            let row = encode(&directory.folder, parent, &pages, &left_out)?;
             self.outcome.changes.packed.push(row);
         }
         Ok(())
@@ -212,7 +212,7 @@ impl Mapper<'_, '_> {
                 Cut::LeftOut(reason) => reason,
             };
             if reason.may_pass() {
-                self.note_unsettled(&directory.found.path);
+                self.note_unsettled(&directory.folder.path);
                 let known = records_of(before, file);
                 if !known.is_empty() {
                     records.extend(known);
@@ -299,18 +299,18 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
 }
 
 fn encode(
-    found: &FoundDirectory,
+    folder: &FoundDirectory,
     parent: Option<RepoPath>,
     pages: &[Page],
     left_out: &[UnmappedFile],
 ) -> Result<DirectoryRow> {
-    let cannot = || format!("cannot encode the pages of '{}'", found.path);
+    let cannot = || format!("cannot encode the pages of '{}'", folder.path);
     let left_out = (!left_out.is_empty()).then(|| serde_json::to_vec(left_out));
     Ok(DirectoryRow {
-        tree: found.tree.to_string(),
-        rules: found.rules.to_vec(),
+        tree: folder.tree.to_string(),
+        rules: folder.rules.to_vec(),
         parent,
-        path: found.path.clone(),
+        path: folder.path.clone(),
         page_ids: pages.iter().map(|page| page.id.0).collect(),
         packed: serde_json::to_vec(pages).or_code(Code::Io, cannot)?,
         left_out: left_out.transpose().or_code(Code::Io, cannot)?,

@@ -247,12 +247,12 @@ mod tests {
     /// Where characters and escapes begin in the JSON string of `text`, inside the quotes.
     fn boundaries(text: &str) -> Vec<usize> {
         let mut at = 1;
-        let mut found = vec![at];
+        let mut boundaries = vec![at];
         for character in text.chars() {
             at += json_string(character.encode_utf8(&mut [0; 4])).len() - 2;
-            found.push(at);
+            boundaries.push(at);
         }
-        found
+        boundaries
     }
 
     #[test]

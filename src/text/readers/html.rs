@@ -275,11 +275,11 @@ fn character(name: &str) -> Option<char> {
             Some(hex) => u32::from_str_radix(hex, 16),
             None => number.parse(),
         };
-        let found = number.ok().and_then(char::from_u32);
-        return found.filter(|found| *found != '\0');
+        let code_point = number.ok().and_then(char::from_u32);
+        return code_point.filter(|code_point| *code_point != '\0');
     }
-    let found = ENTITIES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, character)| *character)
+    let entity = ENTITIES.iter().find(|(known, _)| *known == name);
+    entity.map(|(_, character)| *character)
 }
 
 #[cfg(test)]

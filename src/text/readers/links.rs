@@ -30,25 +30,25 @@ pub struct Link {
 
 /// Finds the links of a markdown text, in order.
 pub fn links(text: &str) -> Vec<Link> {
-    let mut found = Vec::new();
+    let mut links = Vec::new();
     let mut blocks = Blocks::default();
     for line in lines(text) {
         if blocks.is_prose(line.text) && line.text.len() <= MAX_LINE_BYTES {
-            of_line(&line, &mut found);
+            of_line(&line, &mut links);
         }
-        if found.len() >= MOST {
-            found.truncate(MOST);
+        if links.len() >= MOST {
+            links.truncate(MOST);
             break;
         }
     }
-    found
+    links
 }
 
-fn of_line(line: &Line<'_>, found: &mut Vec<Link>) {
+fn of_line(line: &Line<'_>, links: &mut Vec<Link>) {
     let text = line.text;
     let mut add = |at: usize, (from, to): (usize, usize)| {
         if let Some(target) = text.get(at + from..at + to).filter(|text| !text.is_empty()) {
-            found.push(Link { at: line.start + at + from, target: unescape(target) });
+            links.push(Link { at: line.start + at + from, target: unescape(target) });
         }
     };
     if let Some(at) = definition(text) {
@@ -154,8 +154,8 @@ mod tests {
     #[test]
     fn links_images_and_definitions_are_found_where_they_stand() {
         let text = "See [a](docs/a.md), ![i](<b c.png> \"t\") and\n[x]: ../y.md 'title'\n";
-        let found = links(text);
-        for link in &found {
+        let all = links(text);
+        for link in &all {
             assert!(text[link.at..].starts_with(&link.target), "{link:?}");
         }
         assert_eq!(targets(text), ["docs/a.md", "b c.png", "../y.md"]);
@@ -174,12 +174,12 @@ mod tests {
             "\\](b) [a](\n",
             "[a](b c\n[a] (b)\n",
         ] {
-            let found = targets(text);
+            let targets_read = targets(text);
             let none: [&str; 0] = [];
             if text.starts_with("[a](b c") {
-                assert_eq!(found, ["b"], "an unfinished title is forgiven");
+                assert_eq!(targets_read, ["b"], "an unfinished title is forgiven");
             } else {
-                assert_eq!(found, none, "{text}");
+                assert_eq!(targets_read, none, "{text}");
             }
         }
         assert_eq!(targets("` [a](b)\n"), ["b"], "a backtick alone is text");

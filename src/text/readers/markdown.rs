@@ -45,7 +45,7 @@ impl Blocks {
 /// Finds the headings.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let lines = lines(text);
-    let mut found = Vec::new();
+    let mut headings = Vec::new();
     let mut blocks = Blocks::default();
     // The start of the paragraph that a line of `=` or `-` would make a heading.
     let mut paragraph: Option<usize> = None;
@@ -54,16 +54,16 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
             paragraph = None;
         } else if let Some(level) = paragraph.and_then(|_| underline(line.text)) {
             let range = paragraph.unwrap_or(index)..index;
-            found.extend(setext(&lines, range, level));
+            headings.extend(setext(&lines, range, level));
             paragraph = None;
         } else if let Some(heading) = atx(line) {
-            found.push(heading);
+            headings.push(heading);
             paragraph = None;
         } else {
             paragraph = continued(paragraph, index, line.text);
         }
     }
-    found
+    headings
 }
 
 /// Counts the lines of front matter: YAML between two lines of `---` at the very beginning.

@@ -26,9 +26,9 @@ pub(super) struct Line<'a> {
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(|line| {
-        let found = Line { start, text: line.trim_end() };
+        let here = Line { start, text: line.trim_end() };
         start += line.len();
-        found
+        here
     });
     lines.collect()
 }
@@ -43,12 +43,12 @@ pub(super) fn whole(text: &str) -> Vec<Section> {
 
 /// Splits a text before each heading.
 pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
-    let mut found = Vec::new();
+    let mut sections = Vec::new();
     let first = headings.first().map_or(text.len(), |heading| heading.start);
     let mut add = |path: String, heading: Option<String>, start: usize, end: usize| {
         let has_words = text.get(start..end).is_some_and(|part| !part.trim().is_empty());
         if has_words {
-            found.push(Section {
+            sections.push(Section {
                 path,
                 heading: heading.filter(|title| !title.is_empty()),
                 page: None,
@@ -65,7 +65,7 @@ pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
         let end = ends.get(index).copied().unwrap_or(text.len());
         add(path, Some(heading.title), heading.start, end);
     }
-    found
+    sections
 }
 
 /// The headings above the current one: (level, number so far at this depth).

@@ -36,12 +36,12 @@ mod tests {
     fn a_page_is_a_section_and_keeps_its_number() {
         let pages = ["one".to_owned(), " \n".to_owned(), "three\n".to_owned()];
         let document = document(&pages).unwrap();
-        let found: Vec<_> = document
+        let pages: Vec<_> = document
             .sections
             .iter()
             .map(|section| (section.page, document.text_of(section)))
             .collect();
-        assert_eq!(found, [(Some(1), "one"), (Some(3), "three\n")]);
+        assert_eq!(pages, [(Some(1), "one"), (Some(3), "three\n")]);
     }
 
     #[test]

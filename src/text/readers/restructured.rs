@@ -7,7 +7,7 @@ use super::outline::{Heading, Line, lines};
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let lines = lines(text);
     let mut kinds: Vec<(char, bool)> = Vec::new();
-    let mut found = Vec::new();
+    let mut headings = Vec::new();
     let mut index = 0;
     while index < lines.len() {
         let Some(title) = title_at(&lines, index) else {
@@ -19,10 +19,10 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
             kinds.push(kind);
             kinds.len() - 1
         });
-        found.push(Heading { start: title.start, level, title: title.text.trim().to_owned() });
+        headings.push(Heading { start: title.start, level, title: title.text.trim().to_owned() });
         index += if title.has_overline { 3 } else { 2 };
     }
-    found
+    headings
 }
 
 struct Title<'a> {

@@ -119,10 +119,10 @@ impl<'a> Iterator for Pieces<'a> {
         let input = Input::new(self.rest).anchored(Anchored::Yes);
         let pattern = &self.vocabulary.pattern;
         let searched = pattern.try_search_fwd(self.cache.as_mut()?, &input);
-        let found = searched.expect("an automaton without limits gives up nowhere")?;
-        let mut end = found.offset();
+        let boundary = searched.expect("an automaton without limits gives up nowhere")?;
+        let mut end = boundary.offset();
         // The second pattern is that of white space.
-        if found.pattern().as_usize() == 1 {
+        if boundary.pattern().as_usize() == 1 {
             let last = self.rest.get(..end)?.chars().next_back()?;
             end -= last.len_utf8();
         }

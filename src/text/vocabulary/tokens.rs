@@ -191,8 +191,8 @@ impl Tokens {
     }
 
     /// Puts the tokens shorter than `below` that a text begins with into `found`, the longest last.
-    fn prefixes(&self, text: &[u8], below: usize, found: &mut Vec<u32>) {
-        found.clear();
+    fn prefixes(&self, text: &[u8], below: usize, ranks: &mut Vec<u32>) {
+        ranks.clear();
         let [near, far] = beginnings(text);
         let [three, six] = &self.lengths;
         let known = |at: Option<usize>, lengths: &[u64]| {
@@ -214,7 +214,7 @@ impl Tokens {
                 && let Some(bytes) = text.get(..length)
                 && let Some(rank) = self.find(hash, bytes)
             {
-                found.push(rank);
+                ranks.push(rank);
             }
         }
     }
