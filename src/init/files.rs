@@ -134,7 +134,7 @@ pub(super) fn plan_attributes(
         planned.to_add = attributes::lines_to_add(&lines_of_ours, theirs)?;
     }
     let text = text.unwrap_or_default();
-    let is_there = |line: &&str| text.lines().any(|found| found == *line);
+    let is_there = |line: &&str| text.lines().any(|present| present == *line);
     if !attributes::MERGE_LINES.iter().all(is_there) {
         planned.merge_lines = MergeLines::InInfo;
     }

@@ -236,7 +236,7 @@ impl Plan {
         let theirs: Option<(Manifest, Vec<u8>)> = existing(session, manifest::PATH)?
             .map(|bytes| Ok((Manifest::parse(&bytes)?, bytes)))
             .transpose()?;
-        let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
+        let is_off = |(manifest, _): &(Manifest, _)| manifest.lfs.mode == LfsMode::Disabled;
         let wanted = match request.lfs {
             WantedLfs::NoLfs => Lfs::No,
             WantedLfs::AsRecorded if !request.migrate && theirs.as_ref().is_some_and(is_off) => {
@@ -250,7 +250,7 @@ impl Plan {
         };
         let lfs = if way == Way::NotInstalled { Lfs::No } else { Lfs::Yes };
         let named = theirs.as_ref().filter(|_| lfs == Lfs::Yes);
-        let store_url = match named.map(|(found, _)| large_file_store::url_of(&found.lfs)) {
+        let store_url = match named.map(|(manifest, _)| large_file_store::url_of(&manifest.lfs)) {
             Some(url) => url?,
             None => None,
         };
@@ -328,7 +328,7 @@ fn manifest_file(
 ) -> Result<Option<(RepoPath, Vec<u8>)>> {
     let bytes = match theirs {
         None => new_manifest(session, request, lfs)?.write()?,
-        Some((found, bytes)) if lfs == Lfs::Yes && found.lfs.mode == LfsMode::Disabled => {
+        Some((manifest, bytes)) if lfs == Lfs::Yes && manifest.lfs.mode == LfsMode::Disabled => {
             refuse_edited(session, manifest::PATH, &bytes)?;
             manifest::with_lfs(&bytes)?
         }

@@ -39,9 +39,9 @@ pub(super) fn plan(
 
 /// Lists the files of HEAD that are text by their names, with their bytes. Objects that are not here have none.
 fn text_files(session: &Session) -> Result<BTreeMap<RepoPath, u64>> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let Some(commit) = session.repo.head()?.commit() else {
-        return Ok(found);
+        return Ok(files);
     };
     let objects = session.repo.objects();
     let tree = objects.tree_of(commit)?;
@@ -50,14 +50,14 @@ fn text_files(session: &Session) -> Result<BTreeMap<RepoPath, u64>> {
         knowledge::list_files(session, &objects, tree, &RepoPath::default(), &mut |path, entry| {
             if is_text(&path, &endings) {
                 let bytes = objects.size(entry.id).unwrap_or_default();
-                found.insert(path, bytes);
+                files.insert(path, bytes);
             }
         });
     match listed {
         Err(error) if error.code() == Code::Interrupted => Err(error),
         // A tree that cannot be mapped gets no proposal; 'map' reports the reason.
         Err(_) => Ok(BTreeMap::new()),
-        Ok(()) => Ok(found),
+        Ok(()) => Ok(files),
     }
 }
 
@@ -72,11 +72,11 @@ fn text(globs: &[DataGlob]) -> String {
     if globs.is_empty() {
         return TEMPLATE.to_owned();
     }
-    let line = |found: &DataGlob| {
+    let line = |data: &DataGlob| {
         // A text in JSON is the same text in YAML.
-        let glob = Value::from(found.glob.as_str());
-        let files = count(found.files, "file");
-        format!("    #   - {glob}   # {} % of the text, {files}\n", found.percent)
+        let glob = Value::from(data.glob.as_str());
+        let files = count(data.files, "file");
+        format!("    #   - {glob}   # {} % of the text, {files}\n", data.percent)
     };
     let lines: String = globs.iter().map(line).collect();
     let row = format!("{WHOLE_TREE}{NOTE}    # exclude_globs:\n{lines}");

@@ -20,29 +20,31 @@ use super::{MergeLines, Plan, Request, existing};
 /// Lists the parts outside the tree that are missing and that init configures, as text.
 pub(super) fn set_up(session: &Session, plan: &Plan) -> Result<Vec<String>> {
     let (way, lines) = (plan.way, plan.attributes.merge_lines);
-    let mut found = Vec::new();
+    let mut effects = Vec::new();
     if let Way::Chained(hook) = way {
         let kept = hook
             .map(|hook| format!(": the '{hook}' hook that was there is kept, and runs first"))
             .unwrap_or_default();
-        found.push(format!("hooks of ours, as 'git colony hooks install' does{kept}"));
+        effects.push(format!("hooks of ours, as 'git colony hooks install' does{kept}"));
     }
-    found.extend(install::would_add(session, way)?);
+    effects.extend(install::would_add(session, way)?);
     let now = StoreUrl::look(session)?;
     match (&plan.store_url, now.differs(plan.store_url.as_deref())) {
-        (Some(url), true) => found.push(format!("{}: large files are at {url}", store_url::KEY)),
-        (None, true) => found.push(format!("no {}: large files are at the remote", store_url::KEY)),
+        (Some(url), true) => effects.push(format!("{}: large files are at {url}", store_url::KEY)),
+        (None, true) => {
+            effects.push(format!("no {}: large files are at the remote", store_url::KEY))
+        }
         (_, false) => {}
     }
     let there = crate::setup::info_attributes::is_there(&session.repo);
     if lines == MergeLines::InInfo && !there {
-        found.push("merge lines in info/attributes".to_owned());
+        effects.push("merge lines in info/attributes".to_owned());
     }
     let drivers = merge_drivers::missing(session).len();
     if drivers > 0 {
-        found.push(text::count(drivers, "merge driver"));
+        effects.push(text::count(drivers, "merge driver"));
     }
-    Ok(found)
+    Ok(effects)
 }
 
 /// Returns the path of the note about proposed lines that were printed.

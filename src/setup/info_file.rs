@@ -48,7 +48,7 @@ impl InfoFile {
     /// Reads the file; `None` if it does not exist. Never through a link, and never from a pipe.
     pub(super) fn read(&self) -> Result<Option<Vec<u8>>> {
         let folder = self.folder();
-        if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        if folder.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
             return Err(refused(folder, "it is not a directory"));
         }
         match plain_file::find(&self.path, Symlinks::Refused, MAX_RULES_BYTES) {

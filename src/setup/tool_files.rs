@@ -30,8 +30,8 @@ impl ToolFiles {
                 return Err(file_refused(path, &format!("its path {why}")));
             }
             if text.len() > MAX_BYTES {
-                let found = text.len();
-                let why = format!("its text has {found} bytes, expected at most {MAX_BYTES}");
+                let length = text.len();
+                let why = format!("its text has {length} bytes, expected at most {MAX_BYTES}");
                 return Err(file_refused(path, &why));
             }
             if files.insert(path.into(), text.to_owned()).is_some() {

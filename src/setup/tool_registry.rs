@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn missing_fields_have_defaults() {
-        let found = entry("a");
-        assert_eq!(found.version, "0.1.0");
-        assert_eq!(found.headless, "native");
-        assert_eq!(found.container_image, None);
+        let tool = entry("a");
+        assert_eq!(tool.version, "0.1.0");
+        assert_eq!(tool.headless, "native");
+        assert_eq!(tool.container_image, None);
         let keys: Vec<String> =
-            serde_json::to_value(&found).unwrap().as_object().unwrap().keys().cloned().collect();
+            serde_json::to_value(&tool).unwrap().as_object().unwrap().keys().cloned().collect();
         assert!(keys.is_sorted(), "{keys:?}");
     }
 
@@ -234,8 +234,8 @@ mod tests {
         ] {
             let error = parse(text.as_bytes()).unwrap_err();
             assert_eq!(error.code(), code, "{text}");
-            let found = error.details().get("line").and_then(Value::as_u64);
-            assert_eq!(found, line, "{text}: {}", error.message());
+            let reported_line = error.details().get("line").and_then(Value::as_u64);
+            assert_eq!(reported_line, line, "{text}: {}", error.message());
         }
     }
 

@@ -85,8 +85,8 @@ mod tests {
             ("mesh", 0.0),
             ("things draws ui painter widget render", 0.7),
         ] {
-            let found = score(query, &tool);
-            assert!((found - wanted).abs() < 1e-9, "{query}: {found}");
+            let computed = score(query, &tool);
+            assert!((computed - wanted).abs() < 1e-9, "{query}: {computed}");
         }
     }
 

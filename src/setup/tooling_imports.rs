@@ -88,7 +88,7 @@ pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<ImportProblem>) {
             return (Vec::new(), vec![ImportProblem { remote, message }]);
         }
     };
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    let (mut tools, mut problems) = (Vec::new(), Vec::new());
     let mut seen: Vec<(String, String)> = Vec::new();
     for (at, row) in manifest.imports_tooling_from.iter().enumerate() {
         let import = match Import::deserialize(row) {
@@ -110,15 +110,15 @@ pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<ImportProblem>) {
             continue;
         }
         seen.push(key);
-        import_one(repo, &import, &mut found, &mut problems);
+        import_one(repo, &import, &mut tools, &mut problems);
     }
-    (found, problems)
+    (tools, problems)
 }
 
 fn import_one(
     repo: &Repo,
     import: &Import,
-    found: &mut Vec<ImportedTool>,
+    tools: &mut Vec<ImportedTool>,
     problems: &mut Vec<ImportProblem>,
 ) {
     let remotes = import.remotes();
@@ -150,7 +150,7 @@ fn import_one(
         let directory = entry.location.directory();
         directory.is_none_or(|directory| directory.is_at_or_below(&scope))
     };
-    found.extend(entries.into_iter().filter(in_scope).map(|entry| {
+    tools.extend(entries.into_iter().filter(in_scope).map(|entry| {
         let location = entry.location.seen_through(remote);
         ImportedTool { remote: remote.clone(), entry: ToolEntry { location, ..entry } }
     }));

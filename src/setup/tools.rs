@@ -113,8 +113,7 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
         writable: tool.writable,
         remote: tool.remote,
     });
-    let mut matches: Vec<Match> =
-        scored.filter(|found| found.score >= tool_score::MIN_SCORE).collect();
+    let mut matches: Vec<Match> = scored.filter(|hit| hit.score >= tool_score::MIN_SCORE).collect();
     // A stable sort: ours come before imported ones with the same score.
     matches.sort_by(|a, b| {
         let by_score = b.score.total_cmp(&a.score);
@@ -244,9 +243,9 @@ fn is_there(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
-fn in_the_way(found: &RepoPath, directory: &RepoPath, what: &str) -> Error {
-    let message = format!("cannot create a tool at '{directory}': '{found}' is {what}");
-    Error::new(Code::PathInTheWay, message).detail("path", found)
+fn in_the_way(obstacle: &RepoPath, directory: &RepoPath, what: &str) -> Error {
+    let message = format!("cannot create a tool at '{directory}': '{obstacle}' is {what}");
+    Error::new(Code::PathInTheWay, message).detail("path", obstacle)
 }
 
 fn taken(directory: &RepoPath, why: &str) -> Error {

@@ -42,7 +42,7 @@ pub(super) struct FoundSetup {
 
 impl FoundSetup {
     pub(super) fn look(session: &Session, request: Request) -> Result<FoundSetup> {
-        let mut found = FoundSetup {
+        let mut setup = FoundSetup {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
             store_url_goes: false,
@@ -61,21 +61,21 @@ impl FoundSetup {
         };
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
         let pointers = tracked_pointers(session)?;
-        found.lfs_goes = uninstall::is_ours(&session.repo) && pointers == 0;
+        setup.lfs_goes = uninstall::is_ours(&session.repo) && pointers == 0;
         if let StoreUrl::Ours(url) = StoreUrl::look(session)? {
-            found.look_at_store(&url, pointers);
+            setup.look_at_store(&url, pointers);
         }
-        let keeps_hooks = calls_lfs && pointers > 0 && found.has_hooks_of_git();
+        let keeps_hooks = calls_lfs && pointers > 0 && setup.has_hooks_of_git();
         if keeps_hooks {
-            found.keep_hooks_of_git();
+            setup.keep_hooks_of_git();
         }
-        found.look_at_setup(session, pointers);
-        found.look_at_records(session, request)?;
+        setup.look_at_setup(session, pointers);
+        setup.look_at_records(session, request)?;
         if keeps_hooks {
             // The previous hooks are recorded there.
-            found.folders.clear();
+            setup.folders.clear();
         }
-        Ok(found)
+        Ok(setup)
     }
 
     /// Returns the report, with these lines about hooks first.
@@ -212,7 +212,7 @@ impl FoundSetup {
         self.report.left = leftovers::look(session, self.lfs_goes)?;
         self.removed.extend(unguarded(session));
         let all = private.into_iter().chain(tags);
-        self.refs = all.map(|found| (found.name, found.id)).collect();
+        self.refs = all.map(|reference| (reference.name, reference.id)).collect();
         self.folders = folders(session);
         Ok(())
     }
@@ -272,14 +272,14 @@ fn tracked_pointers(session: &Session) -> Result<usize> {
 fn folders(session: &Session) -> Vec<PathBuf> {
     let common = session.repo.common_dir();
     let worktrees = std::fs::read_dir(common.join("worktrees"));
-    let mut found: Vec<PathBuf> = worktrees
+    let mut folders: Vec<PathBuf> = worktrees
         .into_iter()
         .flatten()
         .flatten()
         .map(|worktree| worktree.path().join("colony"))
         .collect();
-    found.push(common.join("colony"));
-    found.retain(|folder| folder.exists() && *folder != session.repo.git_dir().join("colony"));
-    found.push(session.repo.git_dir().join("colony"));
-    found
+    folders.push(common.join("colony"));
+    folders.retain(|folder| folder.exists() && *folder != session.repo.git_dir().join("colony"));
+    folders.push(session.repo.git_dir().join("colony"));
+    folders
 }

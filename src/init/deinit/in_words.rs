@@ -48,19 +48,19 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
 pub(super) fn unguarded(session: &Session) -> Option<String> {
     let kept = Places::kept_in(session.repo.common_dir());
     let mut open = vec![kept, retained_objects::pool_of(&session.repo)];
-    let mut found = std::collections::BTreeSet::new();
+    let mut names = std::collections::BTreeSet::new();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(entry.path()),
-                _ if name.to_str().and_then(LfsOid::parse).is_some() => drop(found.insert(name)),
+                _ if name.to_str().and_then(LfsOid::parse).is_some() => drop(names.insert(name)),
                 _ => {}
             }
         }
     }
-    let files = text::count(found.len(), "large file");
-    (!found.is_empty()).then(|| {
+    let files = text::count(names.len(), "large file");
+    (!names.is_empty()).then(|| {
         format!(
             "the protection of {files} of checkpoints from 'git lfs prune': push them before \
         it runs"

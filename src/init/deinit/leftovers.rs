@@ -26,26 +26,26 @@ pub struct Leftover {
 
 /// Lists the parts of this repository and of its colony that stay.
 pub(super) fn look(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
-    let mut found = refs(session)?;
-    found.extend(colony(session)?);
+    let mut leftovers = refs(session)?;
+    leftovers.extend(colony(session)?);
     let stored = session.repo.common_dir().join("lfs");
     if lfs_goes && stored.exists() {
         let path = stored.display().to_string();
         let command = format!("rm -r {}", typed_word(&path));
-        found.push(Leftover {
+        leftovers.push(Leftover {
             what: format!("the store of git-lfs, '{path}'"),
             command: format!("{command}   # also deletes objects that no remote has"),
         });
     }
-    Ok(found)
+    Ok(leftovers)
 }
 
 /// Records that are pushed to remotes, by their folder.
 fn refs(session: &Session) -> Result<Vec<Leftover>> {
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
-    for found in session.repo.refs_below(ref_names::PUBLISHED)? {
-        let name = found.name.to_string();
-        if ref_names::parse_checkpoint(&found.name).is_some() {
+    for reference in session.repo.refs_below(ref_names::PUBLISHED)? {
+        let name = reference.name.to_string();
+        if ref_names::parse_checkpoint(&reference.name).is_some() {
             continue;
         }
         let rest = name.strip_prefix(ref_names::PUBLISHED).unwrap_or_default();

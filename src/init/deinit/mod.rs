@@ -90,34 +90,34 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
-    let found = FoundSetup::look(session, request)?;
-    if found.report.needs_force {
+    let setup = FoundSetup::look(session, request)?;
+    if setup.report.needs_force {
         // Another command has moved files aside since.
-        return Err(refuse_kept_files(found.kept_files));
+        return Err(refuse_kept_files(setup.kept_files));
     }
-    if found.lfs_goes {
+    if setup.lfs_goes {
         uninstall::uninstall(session)?;
     }
-    if found.store_url_goes {
+    if setup.store_url_goes {
         store_url::follow(session, None)?;
     }
     info_attributes::remove(&session.repo)?;
     merge_drivers::remove(session)?;
     crate::init::forget_shown(session)?;
-    found.remove_settings(session)?;
+    setup.remove_settings(session)?;
     if request.depth == Depth::Everything {
         unused_states::forget_all(session)?;
-        found.delete_refs(session)?;
+        setup.delete_refs(session)?;
         publish::withdraw(session)?;
         atomic::remove_folder(&retained_objects::pool_of(&session.repo))?;
         atomic::remove_folder(&Places::kept_in(session.repo.common_dir()))?;
-        for folder in &found.folders {
+        for folder in &setup.folders {
             atomic::remove_folder(folder)?;
         }
     }
     drop(lock);
     // The hooks were removed after the first scan.
-    let mut report = found.report_with(hook_lines(&before.hooks));
+    let mut report = setup.report_with(hook_lines(&before.hooks));
     let left = left.iter().map(|path| format!("{path}: not as we wrote it"));
     report.stays.extend(left);
     Ok(report)

@@ -135,7 +135,7 @@ impl Action {
             Action::PutBack { from, to } => {
                 if FoundHook::content_at(to).is_none_or(|content| content == Content::Ours) {
                     // A folder must not replace a file.
-                    if from.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                    if from.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                         atomic::remove_file(to)?;
                     }
                     atomic::rename(from, to)?;

@@ -98,11 +98,11 @@ fn install_one(slot: &Slot) -> Vec<Action> {
     let write = || Action::Write { path: slot.path.clone(), bytes: slot.script() };
     match FoundHook::at(&slot.path) {
         None => vec![write()],
-        Some(found) if found.content == Content::Ours => {
-            let current = found.executable && found.bytes == slot.script();
+        Some(hook_file) if hook_file.content == Content::Ours => {
+            let current = hook_file.executable && hook_file.bytes == slot.script();
             if current { Vec::new() } else { vec![write()] }
         }
-        Some(found) if found.content == Content::Edited => Vec::new(),
+        Some(hook_file) if hook_file.content == Content::Edited => Vec::new(),
         // Another program took our place while the hook before ours is still renamed: it is not for us to decide which
         // of the two should run.
         Some(_) if slot.former.symlink_metadata().is_ok() => Vec::new(),
@@ -157,15 +157,19 @@ pub(super) fn state(
     let slot = Slot::of(folder, hook);
     let chained = slot.former.symlink_metadata().is_ok();
     match FoundHook::at(&slot.path) {
-        Some(found) if found.content == Content::Ours && !found.executable => {
+        Some(hook_file) if hook_file.content == Content::Ours && !hook_file.executable => {
             (HookState::Disabled, false)
         }
-        Some(found) if found.content == Content::Ours && chained => (HookState::Chained, true),
-        Some(found) if found.content == Content::Ours => (HookState::Installed, true),
-        Some(found) if found.content == Content::Edited => (HookState::Edited, found.executable),
-        Some(found) => match slot.renamed() {
+        Some(hook_file) if hook_file.content == Content::Ours && chained => {
+            (HookState::Chained, true)
+        }
+        Some(hook_file) if hook_file.content == Content::Ours => (HookState::Installed, true),
+        Some(hook_file) if hook_file.content == Content::Edited => {
+            (HookState::Edited, hook_file.executable)
+        }
+        Some(hook_file) => match slot.renamed() {
             Some((ending, ours)) => {
-                let runs = ending == RUNS_OURS && found.executable && ours.executable;
+                let runs = ending == RUNS_OURS && hook_file.executable && ours.executable;
                 (HookState::Replaced, runs)
             }
             None if chained || known.is_some() => (HookState::Replaced, false),

@@ -28,8 +28,8 @@ impl FoundHook {
         let metadata = std::fs::metadata(path).ok();
         let is_file = metadata.as_ref().is_some_and(std::fs::Metadata::is_file);
         // A file that cannot be read is not ours.
-        let found = plain_file::find_beginning(path, Symlinks::Followed, READ_BYTES);
-        let bytes = found.ok().flatten().unwrap_or_default();
+        let beginning = plain_file::find_beginning(path, Symlinks::Followed, READ_BYTES);
+        let bytes = beginning.ok().flatten().unwrap_or_default();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let hook = name.split('.').next().unwrap_or_default();
         let content = match script::classify(&bytes, hook) {

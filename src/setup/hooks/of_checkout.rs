@@ -26,7 +26,7 @@ use super::script::{self, Content, Former, HookName};
 pub struct CheckoutHooks {
     folder: PathBuf,
     /// Each hook, with the name of its file.
-    found: Vec<(&'static str, String)>,
+    called: Vec<(&'static str, String)>,
     /// Hooks that are not run, because another user could change them.
     pub refused: Vec<PathBuf>,
 }
@@ -44,7 +44,7 @@ impl CheckoutHooks {
             let runs = path.as_deref().and_then(FoundHook::at).is_some_and(|hook| hook.executable);
             match (path, file) {
                 (Some(path), _) if runs && !is_own(&path) => hooks.refused.push(path),
-                (_, Some(file)) if runs => hooks.found.push((name, file)),
+                (_, Some(file)) if runs => hooks.called.push((name, file)),
                 _ => {}
             }
         }
@@ -54,7 +54,7 @@ impl CheckoutHooks {
 
     /// Describes them; `None` if there are none.
     pub fn describe(&self) -> Option<String> {
-        let names: Vec<_> = self.found.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = self.called.iter().map(|(name, _)| *name).collect();
         let folder = self.folder.display();
         (!names.is_empty()).then(|| format!("hooks of '{folder}': {}", names.join(", ")))
     }
@@ -83,7 +83,7 @@ impl CheckoutHooks {
         if let Some(hook) = HookName::parse(file) {
             scripts.push(script::git_hook(hook, &Former::Beside(&beside::former_name(file))));
         }
-        for (hook, run) in &self.found {
+        for (hook, run) in &self.called {
             if file == *hook || file == beside::former_name(hook) {
                 scripts.push(script::forwarder(run, &self.folder));
             }
@@ -104,7 +104,7 @@ impl CheckoutHooks {
     /// beside ours is for that one, and ours run git-lfs.
     pub fn replace_git_lfs(&self, inside: &Session) -> Result<()> {
         let own = inside.repo.common_dir().join("hooks");
-        let named = self.found.iter().filter(|(name, _)| HookName::parse(name).is_some());
+        let named = self.called.iter().filter(|(name, _)| HookName::parse(name).is_some());
         for path in named.map(|(name, _)| own.join(name)) {
             if FoundHook::content_at(&path) == Some(Content::GitLfs) {
                 std::fs::remove_file(&path)
@@ -118,7 +118,7 @@ impl CheckoutHooks {
     pub fn forward(&self, inside: &Session) -> Result<bool> {
         let own = inside.repo.common_dir().join("hooks");
         let mut has_written = false;
-        for (name, file) in &self.found {
+        for (name, file) in &self.called {
             let is_ours = HookName::parse(name).is_some();
             let path =
                 own.join(if is_ours { beside::former_name(name) } else { (*name).to_owned() });

@@ -67,8 +67,8 @@ impl Payload {
             return Payload::default();
         };
         let text = |names: &[&str]| {
-            let found = names.iter().find_map(|name| fields.get(*name)?.as_str());
-            found.map(str::to_owned)
+            let value = names.iter().find_map(|name| fields.get(*name)?.as_str());
+            value.map(str::to_owned)
         };
         let session =
             text(&["session_id", "conversation_id", "thread_id", "thread-id", "sessionId"]);

@@ -107,10 +107,10 @@ fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
     let wanted = |(name, bytes): (&str, Vec<u8>)| {
         let path = home.folder.join(name);
         let fine = match FoundHook::at(&path) {
-            Some(found) if found.content == Content::Ours => {
-                found.executable && found.bytes == bytes
+            Some(hook_file) if hook_file.content == Content::Ours => {
+                hook_file.executable && hook_file.bytes == bytes
             }
-            found => found.is_some(),
+            hook_file => hook_file.is_some(),
         };
         (!fine).then_some(Action::Write { path, bytes })
     };
@@ -149,11 +149,11 @@ pub(super) fn state(home: &Home, hook: HookName, former: Option<&Path>) -> (Hook
     let chained = former.is_some_and(|former| former.executable);
     match FoundHook::at(&home.folder.join(name)) {
         None => (HookState::NotInstalled, false),
-        Some(found) => match found.content {
-            Content::Ours if !found.executable => (HookState::Disabled, false),
+        Some(hook_file) => match hook_file.content {
+            Content::Ours if !hook_file.executable => (HookState::Disabled, false),
             Content::Ours if chained => (HookState::Chained, true),
             Content::Ours => (HookState::Installed, true),
-            Content::Edited => (HookState::Edited, found.executable),
+            Content::Edited => (HookState::Edited, hook_file.executable),
             Content::GitLfs | Content::Foreign => (HookState::Replaced, false),
         },
     }

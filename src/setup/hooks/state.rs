@@ -149,8 +149,8 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
             let former: PathBuf = former_folder
                 .as_ref()
                 .map_or_else(|| beside::former(&folder.path, name), |f| f.join(name.as_str()));
-            let (found, former_runs_lfs) = look(&former, name);
-            chained = Some(found);
+            let (former_presence, former_runs_lfs) = look(&former, name);
+            chained = Some(former_presence);
             runs_lfs = former_runs_lfs || ours_runs_lfs;
         }
         LfsHook { name, presence, chained, runs_lfs }
@@ -161,14 +161,14 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
 }
 
 fn look(path: &Path, name: HookName) -> (Presence, bool) {
-    let Some(found) = FoundHook::at(path) else {
+    let Some(hook) = FoundHook::at(path) else {
         return (Presence::Absent, false);
     };
-    let presence = match found.content {
+    let presence = match hook.content {
         Content::Ours | Content::Edited => Presence::Ours,
         Content::GitLfs => Presence::GitLfs,
         Content::Foreign => Presence::Foreign,
     };
-    let runs = found.executable && script::runs_lfs(&found.bytes, name.as_str());
+    let runs = hook.executable && script::runs_lfs(&hook.bytes, name.as_str());
     (presence, runs && presence != Presence::Ours)
 }

@@ -155,11 +155,11 @@ fn status_of_hooks(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let file = part.file(repo);
     let text = file.read();
     let text_of = text.as_ref().ok().map(|text| text.as_deref());
-    let found = text_of.map(|text| entries::found(agent, text));
+    let events = text_of.map(|text| entries::found(agent, text));
     let taken = text_of.map(|text| entries::in_the_way(agent, text)).unwrap_or_default();
     let is_ours = is_ours(repo, part, text_of.flatten());
     let row = |event: &'static entries::Event| {
-        let state = match &found {
+        let state = match &events {
             None | Some(Err(_)) if is_ours => HookState::Unreadable,
             Some(Ok(names)) if names.contains(&event.name) => HookState::Installed,
             // The user decides which one creates worktrees.
@@ -185,9 +185,9 @@ fn status_of_server(session: &Session, agent: Agent) -> HookStatus {
     let part = Part::Server(agent);
     let file = part.file(repo);
     let text = file.read();
-    let found = text.as_ref().ok().map(|text| server::find(agent, text.as_deref()));
+    let entry = text.as_ref().ok().map(|text| server::find(agent, text.as_deref()));
     let text_of = text.as_ref().ok().and_then(Option::as_deref);
-    let state = match found {
+    let state = match entry {
         Some(Ok(ServerEntry::Ours)) => HookState::Installed,
         Some(Ok(ServerEntry::Changed)) => HookState::Edited,
         None | Some(Err(_)) if is_ours(repo, part, text_of) => HookState::Unreadable,

@@ -57,31 +57,31 @@ pub(super) fn find(agent: Agent, text: Option<&str>) -> Result<ServerEntry, Stri
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Ok(ServerEntry::Absent);
     };
-    let found = match agent {
+    let entry = match agent {
         Agent::Codex => {
             let root = toml_values::parse(text).map_err(|e| format!("it is not TOML: {e}"))?;
             let servers = root.get(TOML_KEY);
             if servers.is_some_and(|servers| !servers.is_object()) {
                 return Err(format!("its '{TOML_KEY}' is not a table"));
             }
-            let found = servers.and_then(|servers| servers.get(NAME)).cloned();
+            let server = servers.and_then(|servers| servers.get(NAME)).cloned();
             // Other lines of the same meaning were written by the user.
-            found.map(|found| (found, block(text).is_some()))
+            server.map(|server| (server, block(text).is_some()))
         }
         Agent::ClaudeCode | Agent::Cursor => {
             let root = parse(text)?;
             let entry = root.member(JSON_KEY).and_then(|node| node.member(NAME));
-            let found = entry.map(|node| {
+            let json_value = entry.map(|node| {
                 let json = text.get(node.span.clone()).unwrap_or_default();
                 serde_json::from_str(json).unwrap_or_default()
             });
-            found.map(|found| (found, true))
+            json_value.map(|json_value| (json_value, true))
         }
     };
-    Ok(match found {
+    Ok(match entry {
         None => ServerEntry::Absent,
-        Some((found, true)) if found == value(agent) => ServerEntry::Ours,
-        Some((found, _)) if is_our_server(&found) => ServerEntry::Changed,
+        Some((entry, true)) if entry == value(agent) => ServerEntry::Ours,
+        Some((entry, _)) if is_our_server(&entry) => ServerEntry::Changed,
         Some(_) => ServerEntry::Foreign,
     })
 }

@@ -51,7 +51,7 @@ fn add(path: &Path, line: &str) -> std::io::Result<()> {
     (&mut file).take(MAX_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let own = format!("export {SESSION_VARIABLE}=");
-    if text.lines().rfind(|found| found.starts_with(&own)) == Some(line) {
+    if text.lines().rfind(|present| present.starts_with(&own)) == Some(line) {
         return Ok(());
     }
     let is_at_line = text.is_empty() || text.ends_with('\n');
