@@ -275,8 +275,9 @@ impl Proof for Bench<'_> {
             let known = self.known.get(&tree).map(|result| (result.clone(), 0));
             // A branch that fails stops everything: that is looked at each time.
             let counts = |known: &TestResult| known.passed || !members.is_empty();
-            let found = || results.find(&session.world, &key).filter(|(known, _)| counts(known));
-            let stored = || found().filter(|_| !self.retest);
+            let find_result =
+                || results.find(&session.world, &key).filter(|(known, _)| counts(known));
+            let stored = || find_result().filter(|_| !self.retest);
             cached = known.or_else(stored);
         }
         let age = cached.as_ref().map(|(_, age)| *age);

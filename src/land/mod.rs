@@ -157,8 +157,7 @@ pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     }
     let tester = tests.as_ref().map(|tests| station.tester(tests, furnishing, &prepare));
     bench.tester = tester.transpose()?;
-    let found = search::first_broken(&mut bench, &all);
-    let broken = found.map_err(|error| kept(error, request))?;
+    let broken = search::first_broken(&mut bench, &all).map_err(|error| kept(error, request))?;
     let merged = bench.commit_of(&broken.merged);
     if let Some(tester) = &mut bench.tester {
         // For who looks into the tree: all of it, merged.
@@ -203,17 +202,17 @@ impl<'a> Station<'a> {
         if session.is_dry() {
             let tests = tests.as_ref();
             let forecast = self.forecast(&bench, tests, &plan)?;
-            let found = SearchResult { passing: plan, ..SearchResult::default() };
-            return Ok(LandReport { forecast, ..report::of_land(self, &bench, tests, &found) });
+            let result = SearchResult { passing: plan, ..SearchResult::default() };
+            return Ok(LandReport { forecast, ..report::of_land(self, &bench, tests, &result) });
         }
         if let Some(tests) = tests.as_ref().filter(|_| !plan.is_empty()) {
             bench.tester = Some(self.tester(tests, furnishing, &prepare)?);
         }
-        let found = search::find(&mut bench, &all)?;
-        let landed = bench.commit_of(&found.passing);
-        let has_moved = !found.passing.is_empty() && landed != train.tip();
+        let result = search::find(&mut bench, &all)?;
+        let landed = bench.commit_of(&result.passing);
+        let has_moved = !result.passing.is_empty() && landed != train.tip();
         let arrival = if has_moved {
-            let names = bench.names_of(&found.passing);
+            let names = bench.names_of(&result.passing);
             let branch = train.branch().short();
             train.arrive(session, landed, summary(&names, &branch))?
         } else {
@@ -221,7 +220,7 @@ impl<'a> Station<'a> {
         };
         // Its lock goes before anything else is done.
         drop(bench.tester.take());
-        let mut report = report::of_land(self, &bench, tests.as_ref(), &found);
+        let mut report = report::of_land(self, &bench, tests.as_ref(), &result);
         report.commit = Some(landed);
         report.op = arrival.op;
         report.ignored_kept = arrival.ignored_kept;
@@ -240,7 +239,7 @@ impl<'a> Station<'a> {
         }
         match Tests::find(session, request, train.tip(), &self.approvals) {
             Err(error) if session.is_dry() && error.code() == Code::NoTests => Ok(None),
-            found => found.map(Some),
+            tests => tests.map(Some),
         }
     }
 

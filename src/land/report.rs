@@ -213,8 +213,8 @@ impl Bench<'_> {
     /// Lists all that was left out: what was not taken, what failed, what conflicts.
     fn all_left_out(&self) -> Vec<LeftOut> {
         let lists = [&self.left_out, &self.conflicting];
-        let found = lists.into_iter().flat_map(|list| list.values());
-        self.chosen.left_out.iter().chain(found).cloned().collect()
+        let by_list = lists.into_iter().flat_map(|list| list.values());
+        self.chosen.left_out.iter().chain(by_list).cloned().collect()
     }
 
     /// Returns the names of members.
@@ -286,12 +286,12 @@ pub(super) fn of_land(
     station: &Station<'_>,
     bench: &Bench<'_>,
     tests: Option<&Tests>,
-    found: &SearchResult,
+    result: &SearchResult,
 ) -> LandReport {
-    let landed = bench.landed(&found.passing);
-    let left_out = if found.is_base_failing { Vec::new() } else { bench.all_left_out() };
+    let landed = bench.landed(&result.passing);
+    let left_out = if result.is_base_failing { Vec::new() } else { bench.all_left_out() };
     let outcome = match (landed.is_empty(), left_out.is_empty()) {
-        _ if found.is_base_failing => LandOutcome::BaseFailing,
+        _ if result.is_base_failing => LandOutcome::BaseFailing,
         (true, _) => LandOutcome::Nothing,
         (false, true) => LandOutcome::Landed,
         (false, false) => LandOutcome::Partly,
@@ -303,10 +303,10 @@ pub(super) fn of_land(
         commit: None,
         left_out,
         passed_over: bench.chosen.passed_over.clone(),
-        breaks: found.is_base_failing.then(|| bench.breaks(&[])),
+        breaks: result.is_base_failing.then(|| bench.breaks(&[])),
         up_to_date: bench.names_up_to_date(),
-        flaky: bench.names_of(&found.flaky),
-        uncommitted: bench.uncommitted_of(&found.passing),
+        flaky: bench.names_of(&result.flaky),
+        uncommitted: bench.uncommitted_of(&result.passing),
         landed,
         tests: tests.map(|tests| tests.report(&bench.runs)),
         forecast: None,

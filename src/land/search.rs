@@ -42,36 +42,37 @@ pub(super) struct SearchResult {
 
 /// Finds the members that can be landed.
 pub(super) fn find(proof: &mut dyn Proof, members: &[usize]) -> Result<SearchResult> {
-    let mut found = SearchResult::default();
+    let mut result = SearchResult::default();
     let mut rest = proof.couple(&[], members)?;
     if rest.is_empty() {
-        return Ok(found);
+        return Ok(result);
     }
     if proof.passes(&rest, Run::Once)? {
-        found.passing = rest;
-        return Ok(found);
+        result.passing = rest;
+        return Ok(result);
     }
     if !proof.passes(&[], Run::Once)? {
-        found.is_base_failing = true;
-        return Ok(found);
+        result.is_base_failing = true;
+        return Ok(result);
     }
     let mut size = rest.len();
     let mut is_known_failing = true;
     while !rest.is_empty() {
         let group: Vec<usize> = rest.iter().take(size).copied().collect();
-        let passes = !is_known_failing && proof.passes(&with(&found.passing, &group), Run::Once)?;
+        let passes =
+            !is_known_failing && proof.passes(&with(&result.passing, &group), Run::Once)?;
         is_known_failing = false;
         let taken = if passes {
-            found.passing.extend(&group);
+            result.passing.extend(&group);
             group
         } else {
-            first_failing(proof, &group, &mut found)?
+            first_failing(proof, &group, &mut result)?
         };
         rest.retain(|member| !taken.contains(member));
-        rest = proof.couple(&found.passing, &rest)?;
-        size = group_size(found.passing.len(), found.failing.len());
+        rest = proof.couple(&result.passing, &rest)?;
+        size = group_size(result.passing.len(), result.failing.len());
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// The result of a test of all members together.
@@ -116,19 +117,19 @@ fn bisect(proof: &mut dyn Proof, onto: &[usize], group: &[usize]) -> Result<(usi
 fn first_failing(
     proof: &mut dyn Proof,
     group: &[usize],
-    found: &mut SearchResult,
+    result: &mut SearchResult,
 ) -> Result<Vec<usize>> {
-    let (passing, failing) = bisect(proof, &found.passing, group)?;
+    let (passing, failing) = bisect(proof, &result.passing, group)?;
     let decided = prefix(group, failing);
     let last = decided.last().copied();
-    if proof.passes(&with(&found.passing, decided), Run::Again)? {
-        found.flaky.extend(last);
-        found.passing.extend(decided);
+    if proof.passes(&with(&result.passing, decided), Run::Again)? {
+        result.flaky.extend(last);
+        result.passing.extend(decided);
     } else {
-        found.failing.extend(last);
-        found.passing.extend(prefix(group, passing));
+        result.failing.extend(last);
+        result.passing.extend(prefix(group, passing));
         if let Some(member) = last {
-            proof.leave_out(member, &found.passing);
+            proof.leave_out(member, &result.passing);
         }
     }
     Ok(decided.to_vec())
@@ -218,15 +219,15 @@ mod tests {
     #[test]
     fn a_train_that_passes_costs_one_run() {
         let mut model = Model::default();
-        let found = run(&mut model, 20);
-        assert_eq!((found.passing.len(), model.runs), (20, 1));
+        let result = run(&mut model, 20);
+        assert_eq!((result.passing.len(), model.runs), (20, 1));
     }
 
     #[test]
     fn a_branch_that_fails_by_itself_ends_the_search() {
         let mut model = Model { base_fails: true, ..Model::default() };
-        let found = run(&mut model, 20);
-        assert!(found.is_base_failing && found.passing.is_empty());
+        let result = run(&mut model, 20);
+        assert!(result.is_base_failing && result.passing.is_empty());
         assert_eq!(model.runs, 2);
     }
 
@@ -242,8 +243,8 @@ mod tests {
             }
             fn leave_out(&mut self, _member: usize, _passing: &[usize]) {}
         }
-        let found = find(&mut Repair, &[0, 1, 2]).unwrap();
-        assert_eq!(found.passing, [0, 1, 2]);
+        let result = find(&mut Repair, &[0, 1, 2]).unwrap();
+        assert_eq!(result.passing, [0, 1, 2]);
     }
 
     #[test]
@@ -255,9 +256,9 @@ mod tests {
                 let pick = |at: usize| (seed * 7_919 + at * 104_729 + seed / 20 * at * 31) % 20;
                 let members: BTreeSet<usize> = (0..failing).map(pick).collect();
                 let mut model = Model { failing: members.clone(), ..Model::default() };
-                let found = run(&mut model, 20);
-                assert_eq!(found.failing.iter().copied().collect::<BTreeSet<_>>(), members);
-                assert_eq!(found.passing.len(), 20 - members.len());
+                let result = run(&mut model, 20);
+                assert_eq!(result.failing.iter().copied().collect::<BTreeSet<_>>(), members);
+                assert_eq!(result.passing.len(), 20 - members.len());
                 most = most.max(model.runs);
             }
             most
@@ -272,10 +273,10 @@ mod tests {
         for flake in 1..12 {
             let mut model =
                 Model { failing: [7].into(), flakes: [flake].into(), ..Model::default() };
-            let found = run(&mut model, 20);
-            let good_left_out = found.failing.iter().filter(|member| **member != 7).count();
+            let result = run(&mut model, 20);
+            let good_left_out = result.failing.iter().filter(|member| **member != 7).count();
             // A flaky run of the branch alone looks as if the branch failed; then nothing is judged.
-            assert!(found.is_base_failing || good_left_out == 0, "{flake}: {found:?}");
+            assert!(result.is_base_failing || good_left_out == 0, "{flake}: {result:?}");
         }
     }
 
@@ -288,15 +289,15 @@ mod tests {
         ) {
             let pairs: Vec<_> = pairs.into_iter().filter(|(one, other)| one != other).collect();
             let mut model = Model { failing: failing.clone(), pairs: pairs.clone(), ..Model::default() };
-            let found = run(&mut model, count);
-            prop_assert!(found.passing.is_empty() || model.passed.contains(&found.passing));
-            prop_assert!(model.is_sound(&found.passing));
-            prop_assert_eq!(found.passing.len() + found.failing.len(), count);
-            for member in &found.failing {
+            let result = run(&mut model, count);
+            prop_assert!(result.passing.is_empty() || model.passed.contains(&result.passing));
+            prop_assert!(model.is_sound(&result.passing));
+            prop_assert_eq!(result.passing.len() + result.failing.len(), count);
+            for member in &result.failing {
                 // Who is left out fails alone, or with one that was landed before.
                 let fails_with_another = pairs.iter().any(|(one, other)| {
-                    (one == member && found.passing.contains(other))
-                        || (other == member && found.passing.contains(one))
+                    (one == member && result.passing.contains(other))
+                        || (other == member && result.passing.contains(one))
                 });
                 prop_assert!(failing.contains(member) || fails_with_another);
             }

@@ -41,20 +41,21 @@ impl Tests {
             return Ok(Tests { commands: vec![command.clone()], from: "command" });
         }
         let tree = session.repo.tree_of(Some(base))?;
-        let found = approved_commands::tests(&session.world, &session.repo, tree)?;
-        if found.texts.is_empty() {
+        let commands = approved_commands::tests(&session.world, &session.repo, tree)?;
+        if commands.texts.is_empty() {
             return Err(none(request));
         }
-        if found.named_by == NamedBy::User {
-            return Ok(Tests { commands: found.texts, from: "user" });
+        if commands.named_by == NamedBy::User {
+            return Ok(Tests { commands: commands.texts, from: "user" });
         }
-        approve(session, request, &found.texts, approvals)?;
-        let waits: Vec<&String> = found.texts.iter().filter(|text| !approvals.has(text)).collect();
+        approve(session, request, &commands.texts, approvals)?;
+        let waits: Vec<&String> =
+            commands.texts.iter().filter(|text| !approvals.has(text)).collect();
         // In a dry run nothing is approved for good.
         if !(waits.is_empty() || session.is_dry()) {
             return Err(needed(request, &waits));
         }
-        Ok(Tests { commands: found.texts, from: "repository" })
+        Ok(Tests { commands: commands.texts, from: "repository" })
     }
 }
 

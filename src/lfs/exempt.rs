@@ -146,8 +146,8 @@ impl<'a> PatternSearch<'a> {
         let repo = &self.session.repo;
         let mut tips: BTreeSet<Oid> = repo.head()?.commit().into_iter().collect();
         for prefix in ["refs/heads/", "refs/remotes/"] {
-            let found = repo.refs_below(prefix)?.into_iter();
-            tips.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
+            let refs = repo.refs_below(prefix)?.into_iter();
+            tips.extend(refs.filter_map(|reference| repo.peel_to_commit(reference.id)));
         }
         let trees: Result<BTreeSet<Oid>> =
             tips.into_iter().map(|tip| repo.tree_of(Some(tip))).collect();
@@ -161,8 +161,8 @@ impl<'a> PatternSearch<'a> {
             end.is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
         };
         let numbered = self.endings.iter().enumerate();
-        let found = numbered.filter(|(_, ending)| ends(ending));
-        found.fold(0, |found, (number, _)| found | 1 << number)
+        let matching = numbered.filter(|(_, ending)| ends(ending));
+        matching.fold(0, |bits, (number, _)| bits | 1 << number)
     }
 
     /// Returns the kind of a blob that patterns match; a missing one causes these to be left out.
@@ -196,7 +196,7 @@ impl<'a> PatternSearch<'a> {
     /// Returns the patterns that are not left out.
     fn in_use(&self) -> Patterns {
         let all = (0..self.endings.len()).filter(|number| !self.left_out.contains_key(number));
-        all.fold(0, |found, number| found | 1 << number)
+        all.fold(0, |bits, number| bits | 1 << number)
     }
 
     /// Examines a tree bottom up: the entries of each tree are read once.

@@ -52,8 +52,8 @@ pub(super) fn state(folder: &Path, name: &str) -> State {
 /// Reads the beginning of a hook; empty for anything but a file. The folder may be in the working tree.
 pub(super) fn read_hook(path: &Path) -> String {
     // A hook that cannot be read counts as empty.
-    let found = plain_file::find_beginning(path, Symlinks::Followed, MAX_HOOK_BYTES);
-    let bytes = found.ok().flatten().unwrap_or_default();
+    let beginning = plain_file::find_beginning(path, Symlinks::Followed, MAX_HOOK_BYTES);
+    let bytes = beginning.ok().flatten().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

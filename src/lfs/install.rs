@@ -114,8 +114,8 @@ fn foreign_hook(name: &str, folder: &Path) -> Error {
     in_the_way(&format!("the '{name}' hook in '{}' does not call git-lfs", folder.display()))
 }
 
-fn in_the_way(found: &str) -> Error {
-    Error::new(Code::HooksInTheWay, found)
+fn in_the_way(obstacle: &str) -> Error {
+    Error::new(Code::HooksInTheWay, obstacle)
         .hint("git colony hooks install   # calls it, too; then init again, or --no-lfs")
 }
 
@@ -219,19 +219,19 @@ fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static 
 /// Describes what [`install`] would add.
 pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
     let new = additions(session, &hooks_folder(session), way)?;
-    let mut found = Vec::new();
+    let mut additions = Vec::new();
     if new.contains(&"filter.lfs") {
-        found.push("the filters of git-lfs in the configuration of this repository".to_owned());
+        additions.push("the filters of git-lfs in the configuration of this repository".to_owned());
     }
     let hooks: Vec<&str> = new.into_iter().filter(|new| HOOKS.contains(new)).collect();
     if !hooks.is_empty() {
-        found.push(format!("the hooks of git-lfs: {}", hooks.join(", ")));
+        additions.push(format!("the hooks of git-lfs: {}", hooks.join(", ")));
     }
     let calls = session.repo.config_bool(CALL_FROM_OUR_HOOKS) == Some(true);
     if matches!(way, Way::FromOurHooks | Way::Chained(_)) && !calls {
-        found.push(format!("{CALL_FROM_OUR_HOOKS}: our hooks run git-lfs"));
+        additions.push(format!("{CALL_FROM_OUR_HOOKS}: our hooks run git-lfs"));
     }
-    Ok(found)
+    Ok(additions)
 }
 
 /// Returns `true` if the configuration of this repository has a section with any setting.

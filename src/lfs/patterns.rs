@@ -165,9 +165,9 @@ mod tests {
         // The values are those that the files have without the patterns of git-lfs.
         file.extend(exempt.block(b"/my.png -filter\n").unwrap());
         let file = String::from_utf8(with_exempt(&file)).unwrap();
-        let found = of_lines(&lines(&file)).unwrap();
-        assert_eq!(found.include, ["*.png", "*.gz"]);
-        assert_eq!(found.exclude, ["/my.png"]);
+        let patterns = of_lines(&lines(&file)).unwrap();
+        assert_eq!(patterns.include, ["*.png", "*.gz"]);
+        assert_eq!(patterns.exclude, ["/my.png"]);
     }
 
     #[test]

@@ -128,12 +128,12 @@ pub(super) fn is_pointer_in_worktree(session: &Session, path: &RepoPath) -> bool
 }
 
 fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {
-    let mut found: Vec<PatternUse> = patterns
+    let mut uses: Vec<PatternUse> = patterns
         .into_iter()
         .map(|(pattern, (files, bytes))| PatternUse { pattern, files, bytes })
         .collect();
-    found.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.pattern.cmp(&other.pattern)));
-    found
+    uses.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.pattern.cmp(&other.pattern)));
+    uses
 }
 
 fn quota(session: &Session) -> Option<&'static str> {

@@ -75,7 +75,7 @@ pub fn uninstall(session: &Session) -> Result<()> {
         (session.world.narrate)(&notice);
     }
     // The folder of git itself may be missing, and an empty one has no meaning. Any other is not ours.
-    let is_plain = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let is_plain = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     if is_plain && folder == session.repo.common_dir().join("hooks") {
         atomic::remove_empty_folder(&folder)?;
     }

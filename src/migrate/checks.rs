@@ -101,16 +101,16 @@ fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     };
     let map = migration::known(&session.repo)?;
     let tips: BTreeSet<Oid> =
-        refs.iter().filter_map(|found| session.repo.peel_to_commit(found.id)).collect();
+        refs.iter().filter_map(|reference| session.repo.peel_to_commit(reference.id)).collect();
     let ours: Vec<Oid> = tips.into_iter().collect();
     let others = found::clones(&root, Some(&hub))
         .into_iter()
         .filter(|clone| clone.path != session.repo.workdir());
-    let found = others.filter_map(|clone| {
+    let errors = others.filter_map(|clone| {
         let name = clone.member.agent.clone().unwrap_or_else(|| clone.member.id.clone());
         unpublished(session, &name, &clone.path, &ours, &map)
     });
-    Ok(found.collect())
+    Ok(errors.collect())
 }
 
 fn unpublished(
@@ -122,7 +122,7 @@ fn unpublished(
 ) -> Option<Error> {
     let inside = session.world.standing_in(path);
     let repo = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory);
-    let found = repo.and_then(|repo| {
+    let work = repo.and_then(|repo| {
         let edits = repo.scan(&inside)?.count_uncommitted();
         let here = &session.repo;
         let is_ahead = |branch: &FoundRef| !is_within(here, map.current(here, branch.id), ours);
@@ -130,9 +130,9 @@ fn unpublished(
         let ahead = branches.iter().filter(|branch| is_ahead(branch));
         Ok((edits, ahead.map(|branch| branch.name.short()).collect::<Vec<_>>()))
     });
-    let (edits, ahead) = match found {
+    let (edits, ahead) = match work {
         Ok((0, ahead)) if ahead.is_empty() => return None,
-        Ok(found) => found,
+        Ok(work) => work,
         Err(error) => return Some(error),
     };
     let mut has = Vec::new();

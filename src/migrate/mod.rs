@@ -149,7 +149,7 @@ fn begin(session: &Session, agents: Agents, children: Option<&Children>) -> Resu
         tidy(session)?;
         return report::up_to_date(session, &start);
     }
-    protected_branches::require(session, start.refs.iter().map(|found| &found.name))?;
+    protected_branches::require(session, start.refs.iter().map(|reference| &reference.name))?;
     let Some(children) = children else {
         return report::of_start(session, &start);
     };
@@ -211,8 +211,8 @@ fn rewrite(
     let imported = import(session, start, &besides, children)?;
     let map = joined_map(session, &imported);
     start.refuse_partial(session, &imported, &map)?;
-    let moves = |found: &FoundRef| {
-        let commit = repo.peel_to_commit(found.id);
+    let moves = |reference: &FoundRef| {
+        let commit = repo.peel_to_commit(reference.id);
         commit.is_some_and(|id| map.get(id).is_some())
     };
     if !start.refs.iter().any(moves) {

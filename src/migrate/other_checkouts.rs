@@ -22,28 +22,28 @@ pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Er
     gather::gather(session)?;
     let repo = &session.repo;
     let mut ours: Vec<Oid> =
-        refs.iter().filter_map(|found| repo.peel_to_commit(found.id)).collect();
+        refs.iter().filter_map(|reference| repo.peel_to_commit(reference.id)).collect();
     ours.sort_unstable();
     ours.dedup();
     let map = migration::known(repo)?;
     let mut ahead: BTreeMap<String, Vec<(String, FoundRef)>> = BTreeMap::new();
-    for found in repo.refs_below(ref_names::DESKS)? {
-        let name = found.name.to_string();
+    for reference in repo.refs_below(ref_names::DESKS)? {
+        let name = reference.name.to_string();
         let parts = name.strip_prefix(ref_names::DESKS).and_then(|rest| rest.split_once("/heads/"));
         let Some((id, branch)) = parts else { continue };
-        if !is_within(repo, map.current(repo, found.id), &ours) {
+        if !is_within(repo, map.current(repo, reference.id), &ours) {
             let of_desk = ahead.entry(id.to_owned()).or_default();
-            of_desk.push((branch.to_owned(), found.clone()));
+            of_desk.push((branch.to_owned(), reference.clone()));
         }
     }
     let hub = shell_word(&member.hub.display().to_string());
-    let errors = ahead.into_iter().filter_map(|(id, found)| {
-        let (branch, first) = found.first()?;
+    let errors = ahead.into_iter().filter_map(|(id, branches)| {
+        let (branch, first) = branches.first()?;
         let (copy, published) = (
             shell_word(&first.name.to_string()),
             shell_word(&format!("{}{id}/heads/{branch}", ref_names::PUBLISHED_DESKS)),
         );
-        let names: Vec<_> = found.iter().map(|(branch, _)| branch.as_str()).collect();
+        let names: Vec<_> = branches.iter().map(|(branch, _)| branch.as_str()).collect();
         Some(
             Error::new(
                 Code::LeftBehind,

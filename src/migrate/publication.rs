@@ -367,8 +367,8 @@ fn refuse_failed(
     // A server does not always report which ref another push has moved.
     let now = remote.list(|_| true)?;
     let elsewhere = |change: &&RefChange| {
-        let found = now.get(&change.name).copied();
-        found != change.old && found != change.new
+        let id_now = now.get(&change.name).copied();
+        id_now != change.old && id_now != change.new
     };
     let is_moved = |name: &RefName| pushed.get(name) == Some(&Pushed::Moved);
     let moved: Vec<&RefName> = wanted
@@ -385,8 +385,8 @@ fn refuse_failed(
     });
     let itself =
         |(_, why): &(&RefName, &String)| !WITH_OTHERS.iter().any(|start| why.starts_with(start));
-    let found = refused.clone().find(itself).or(refused.clone().next());
-    let Some((name, why)) = found else {
+    let refusal = refused.clone().find(itself).or(refused.clone().next());
+    let Some((name, why)) = refusal else {
         return Ok(());
     };
     let words = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };

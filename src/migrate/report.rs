@@ -103,8 +103,8 @@ fn notes(session: &Session, refs: &[FoundRef]) -> Vec<String> {
     notes.extend(
         others.map(|name| format!("'{name}' keeps the old history: only '{REMOTE}' is pushed to")),
     );
-    let of_no_commit = refs.iter().filter(|found| is_of_no_commit(repo, found.id));
-    let names: Vec<_> = of_no_commit.map(|found| found.name.short()).collect();
+    let of_no_commit = refs.iter().filter(|reference| is_of_no_commit(repo, reference.id));
+    let names: Vec<_> = of_no_commit.map(|reference| reference.name.short()).collect();
     if !names.is_empty() {
         let what = "tags that do not point to a commit have no history and stay as they are";
         notes.push(format!("{what}: {}", names.join(", ")));
@@ -198,10 +198,10 @@ pub(super) fn up_to_date(session: &Session, start: &StartingPoint) -> Result<Mig
 
 /// Reports the plan.
 pub(super) fn of_start(session: &Session, start: &StartingPoint) -> Result<MigrateReport> {
-    let moves = |found: &&FoundRef| !is_of_no_commit(&session.repo, found.id);
-    let refs = start.refs.iter().filter(moves).map(|found| MovedRef {
-        name: found.name.clone(),
-        old: Some(found.id),
+    let moves = |reference: &&FoundRef| !is_of_no_commit(&session.repo, reference.id);
+    let refs = start.refs.iter().filter(moves).map(|reference| MovedRef {
+        name: reference.name.clone(),
+        old: Some(reference.id),
         new: None,
     });
     let report = MigrateReport {
