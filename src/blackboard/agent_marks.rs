@@ -185,8 +185,8 @@ pub fn delete(session: &Session, kind: MarkKind, work: MarkedWork<'_>) -> Result
 
 fn change(session: &Session, key: &str, value: Option<&str>) -> Result<Changed> {
     let place = Place { scope: BOARD, key };
-    let found = Board::open(&session.repo, BOARD)?.find(&session.repo, key).ok().flatten();
+    let entry = Board::open(&session.repo, BOARD)?.find(&session.repo, key).ok().flatten();
     // Where two clones have written a mark at once, the new one replaces both.
-    let version = found.as_ref().filter(|entry| entry.is_in_conflict()).map(Entry::version);
+    let version = entry.as_ref().filter(|entry| entry.is_in_conflict()).map(Entry::version);
     change::apply(session, Change { place, value, if_version: version.as_deref() })
 }

@@ -118,12 +118,12 @@ impl Board {
 /// others.
 pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
     let (mut boards, mut unreadable) = (BTreeMap::new(), Vec::new());
-    for found in repo.refs_below(ref_names::BLACKBOARDS)? {
-        let stored = found.name.to_string();
+    for reference in repo.refs_below(ref_names::BLACKBOARDS)? {
+        let stored = reference.name.to_string();
         let mut leave_out = |reason: String| {
             unreadable.push(UnreadableKey { name: stored.clone(), reason });
         };
-        let keys = match shared_record::keys(repo, &found.name, Some(found.id)) {
+        let keys = match shared_record::keys(repo, &reference.name, Some(reference.id)) {
             Ok(keys) if keys.is_empty() => continue,
             Ok(keys) => keys,
             Err(error) => {
@@ -140,7 +140,8 @@ pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
             leave_out("its name is not that of a blackboard".to_owned());
             continue;
         };
-        let board = Board { scope: scope.clone(), name: found.name, tip: Some(found.id), keys };
+        let board =
+            Board { scope: scope.clone(), name: reference.name, tip: Some(reference.id), keys };
         boards.insert(scope, board);
     }
     Ok((boards.into_values().collect(), unreadable))

@@ -145,8 +145,8 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
 /// Returns a key with its value.
 pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
     let warnings = records::refresh(session);
-    let found = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
-    let Some(entry) = found else {
+    let entry = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
+    let Some(entry) = entry else {
         let message = format!("blackboard '{scope}' has no key '{key}'");
         let hint = format!("git colony blackboard list {}", words_after_options(&[scope]));
         return Err(Error::new(Code::KeyNotFound, message).hint(hint));

@@ -112,7 +112,7 @@ impl Planned {
             {
                 None
             }
-            found => found?,
+            result => result?,
         };
         require_version(change, before.as_ref())?;
         let who = session.record_signature();

@@ -46,13 +46,13 @@ pub struct Acquisition {
 /// committed already are only ingested. In a dry run, says which would be committed.
 pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> {
     check_uri(&wanted.source_uri)?;
-    let mut found = DirectoryFiles::default();
-    found.read(session, wanted, &wanted.from, &RepoPath::default())?;
-    let new = new_of(session, wanted, &found)?;
+    let mut files = DirectoryFiles::default();
+    files.read(session, wanted, &wanted.from, &RepoPath::default())?;
+    let new = new_of(session, wanted, &files)?;
     scaffold::check(session, "ingest", new.iter().map(|(path, _)| path))?;
     new_files::check(session, &new)?;
     let acquired: Vec<RepoPath> = new.iter().map(|(path, _)| path.clone()).collect();
-    let paths: Vec<RepoPath> = found.files.into_iter().map(|(path, _)| path).collect();
+    let paths: Vec<RepoPath> = files.files.into_iter().map(|(path, _)| path).collect();
     let mut acquired_op = None;
     if !acquired.is_empty() {
         let documents = text::count(acquired.len() / 2, "document");
@@ -164,12 +164,12 @@ fn refused(path: &Path, why: &str) -> Error {
 fn new_of(
     session: &Session,
     wanted: &Acquisition,
-    found: &DirectoryFiles,
+    files: &DirectoryFiles,
 ) -> Result<Vec<(RepoPath, Vec<u8>)>> {
     let who = session.identity()?.at(&session.world);
     let tree = session.repo.tree_of(session.repo.head()?.commit())?;
     let mut new = Vec::new();
-    for (path, bytes) in &found.files {
+    for (path, bytes) in &files.files {
         let digest = lfs_objects::digest_of(bytes).unwrap_or_default();
         // A text in JSON is one in YAML, too.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();

@@ -48,7 +48,7 @@ impl Rules {
             below.is_some_and(|below| selection.takes(&RepoPath::new(below)))
         };
         let mut rows = self.prose.iter();
-        let found = rows.find(|(selection, _)| covers(selection));
-        found.map_or(self.usual, |(_, size)| *size)
+        let row = rows.find(|(selection, _)| covers(selection));
+        row.map_or(self.usual, |(_, size)| *size)
     }
 }

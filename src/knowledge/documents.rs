@@ -49,7 +49,7 @@ pub(super) fn find(
 ) -> Result<Vec<Document>> {
     let objects = session.repo.objects();
     let tree = objects.tree_of(commit)?;
-    let mut found = BTreeMap::new();
+    let mut documents = BTreeMap::new();
     if request.paths.is_empty() {
         list(session, &objects, tree, &RepoPath::default(), &mut |path, entry| {
             if let Route::KnowledgeBase { profile, .. } = rules.routing.route(&path) {
@@ -59,7 +59,7 @@ pub(super) fn find(
                     profile: request.profile.clone().or(profile),
                     chosen: Chosen::Routed,
                 };
-                found.insert(path, document);
+                documents.insert(path, document);
             }
         })?;
     }
@@ -68,14 +68,14 @@ pub(super) fn find(
         if entry.is_directory() {
             list(session, &objects, tree, named, &mut |path, entry| {
                 let document = chosen(rules, request, &path, entry, Chosen::Below);
-                found.entry(path).or_insert(document);
+                documents.entry(path).or_insert(document);
             })?;
         } else {
             let document = chosen(rules, request, named, entry, Chosen::Named);
-            found.insert(named.clone(), document);
+            documents.insert(named.clone(), document);
         }
     }
-    Ok(found.into_values().collect())
+    Ok(documents.into_values().collect())
 }
 
 fn chosen(

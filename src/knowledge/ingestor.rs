@@ -99,8 +99,8 @@ impl<'a> Ingestor<'a> {
     pub(super) fn retire(&mut self, documents: &[Document]) -> Result<()> {
         let tree = self.session.repo.tree_of(Some(self.commit))?;
         let is_routed = |path: &RepoPath| {
-            let found = documents.binary_search_by(|document| document.path.cmp(path));
-            found.is_ok()
+            let position = documents.binary_search_by(|document| document.path.cmp(path));
+            position.is_ok()
         };
         for (path, records) in self.known.clone() {
             if is_routed(path) || self.session.repo.leaf_in(tree, path)?.is_some() {

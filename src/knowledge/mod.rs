@@ -264,8 +264,8 @@ fn run(session: &Session, rows: &Rows, rules: &Rules, request: &Request) -> Resu
 /// Describes the operation.
 fn summary(outcomes: &[SourceOutcome]) -> String {
     let of = |wanted: &[SourceStatus]| -> Vec<&RepoPath> {
-        let found = outcomes.iter().filter(|outcome| wanted.contains(&outcome.status));
-        found.map(|outcome| &outcome.path).collect()
+        let changed = outcomes.iter().filter(|outcome| wanted.contains(&outcome.status));
+        changed.map(|outcome| &outcome.path).collect()
     };
     let telling = |verb: &str, paths: &[&RepoPath]| match paths {
         [] => None,

@@ -71,8 +71,8 @@ impl<'a> Retirement<'a> {
         let places = ["refs/heads/", "refs/remotes/", ref_names::AGENTS, ref_names::DESKS];
         let mut trees = BTreeSet::from([self.repo.tree_of(Some(self.commit))?]);
         for place in places {
-            for found in self.repo.refs_below(place)? {
-                if let Some(commit) = self.repo.peel_to_commit(found.id) {
+            for reference in self.repo.refs_below(place)? {
+                if let Some(commit) = self.repo.peel_to_commit(reference.id) {
                     trees.insert(self.repo.tree_of(Some(commit))?);
                 }
             }

@@ -44,7 +44,7 @@ impl ByUrl {
     pub fn find(&self, session: &Session, command: &str) -> Result<AtRemote> {
         let url = RemoteUrl::parse(&self.url, Provenance::User, &session.world.cwd)?;
         let hubs = Hubs::new(session, self.network);
-        let found = self.find_in(&hubs, &url).map_err(|error| {
+        let elsewhere = self.find_in(&hubs, &url).map_err(|error| {
             let address = shell_word(&url.without_credentials());
             match error.code() {
                 Code::Offline => error.hint(format!("{command} {address}")),
@@ -53,9 +53,9 @@ impl ByUrl {
             }
         })?;
         Ok(AtRemote {
-            branch: found.branch.or_else(|| self.branch.clone()),
-            commit: found.commit,
-            place: found.path,
+            branch: elsewhere.branch.or_else(|| self.branch.clone()),
+            commit: elsewhere.commit,
+            place: elsewhere.path,
             url,
         })
     }

@@ -29,7 +29,7 @@ pub enum MapOf {
 
 /// Another repository, at a commit.
 pub(in crate::map_rows) struct OtherRepository {
-    pub(in crate::map_rows) found: AtRemote,
+    pub(in crate::map_rows) at_remote: AtRemote,
     repo: Repo,
     settings: MapSettings,
 }
@@ -60,20 +60,20 @@ pub(crate) fn look<T>(
 impl OtherRepository {
     /// Opens the repository for reading.
     pub(in crate::map_rows) fn open(session: &Session, by_url: &ByUrl) -> Result<OtherRepository> {
-        let found = by_url.find(session, "git colony map --url")?;
-        let repo = BareRepo::open(&found.place)?.to_read()?;
-        let tree = repo.tree_of(Some(found.commit))?;
+        let at_remote = by_url.find(session, "git colony map --url")?;
+        let repo = BareRepo::open(&at_remote.place)?.to_read()?;
+        let tree = repo.tree_of(Some(at_remote.commit))?;
         let flags = Flags::default();
         let layers = Layers::of_tree(&session.world, &session.repo, &flags, &repo, tree);
         let settings = Settings::of(&layers)?.map;
-        Ok(OtherRepository { found, repo, settings })
+        Ok(OtherRepository { at_remote, repo, settings })
     }
 
     pub(in crate::map_rows) fn home<'a>(&'a self, session: &'a Session) -> Home<'a> {
         Home {
             session,
             other: Some(self),
-            state: MapState::Revision(self.found.commit.to_string()),
+            state: MapState::Revision(self.at_remote.commit.to_string()),
         }
     }
 }
@@ -103,19 +103,19 @@ impl<'a> Home<'a> {
     /// Returns its remote.
     pub(crate) fn origin(&self) -> Result<Option<RemoteUrl>> {
         match self.other {
-            Some(other) => Ok(Some(other.found.url.clone())),
+            Some(other) => Ok(Some(other.at_remote.url.clone())),
             None => locate::origin_of(self.session),
         }
     }
 
     /// Returns the path of its objects, if it is another repository.
     pub(crate) fn place(&self) -> Option<&'a Path> {
-        self.other.map(|other| other.found.place.as_path())
+        self.other.map(|other| other.at_remote.place.as_path())
     }
 
     /// Returns its URL without credentials, if it is another repository.
     pub(crate) fn url(&self) -> Option<String> {
-        self.other.map(|other| other.found.url.in_full())
+        self.other.map(|other| other.at_remote.url.in_full())
     }
 
     /// Reads its map; an invalid one is an error.
@@ -124,8 +124,8 @@ impl<'a> Home<'a> {
         let Some(other) = self.other else { return map };
         map.map_err(|error| match error.code() {
             Code::MapInvalid => {
-                let url = shell_word(&other.found.url.in_full());
-                let commit = other.found.commit;
+                let url = shell_word(&other.at_remote.url.in_full());
+                let commit = other.at_remote.commit;
                 let check = format!("git colony map check --url {url} --commit {commit}");
                 error.hint(check)
             }

@@ -111,9 +111,9 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
     let other = OtherRepository::open(session, by_url)?;
     let home = other.home(session);
     let at = At {
-        commit: other.found.commit,
+        commit: other.at_remote.commit,
         uncommitted: None,
-        branch: other.found.branch.clone(),
+        branch: other.at_remote.branch.clone(),
         is_shared: false,
         network: request.network,
     };

@@ -113,8 +113,8 @@ impl Elsewhere for Hubs<'_> {
         Ok(FoundElsewhere { path: hub.store.path().to_owned(), branch, commit })
     }
 
-    fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool> {
-        BareRepo::open(&found.path)?.has_directory(found.commit, path)
+    fn has_directory(&self, elsewhere: &FoundElsewhere, path: &RepoPath) -> Result<bool> {
+        BareRepo::open(&elsewhere.path)?.has_directory(elsewhere.commit, path)
     }
 }
 

@@ -160,9 +160,9 @@ pub fn contains_secret(bytes: &[u8]) -> bool {
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     let mut kept = String::new();
-    while let Some(found) = find(rest.as_bytes(), Place::Anywhere) {
+    while let Some(secret) = find(rest.as_bytes(), Place::Anywhere) {
         // Secrets begin and end with ASCII.
-        let (Some(before), Some(after)) = (rest.get(..found.start), rest.get(found.end..)) else {
+        let (Some(before), Some(after)) = (rest.get(..secret.start), rest.get(secret.end..)) else {
             break;
         };
         kept.extend([before, REDACTED]);
@@ -179,8 +179,9 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
 pub fn masked(text: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut rest = text;
-    while let Some(found) = find(rest.as_bytes(), Place::WordStart) {
-        let parts = rest.get(..found.start).zip(rest.get(found.clone())).zip(rest.get(found.end..));
+    while let Some(secret) = find(rest.as_bytes(), Place::WordStart) {
+        let parts =
+            rest.get(..secret.start).zip(rest.get(secret.clone())).zip(rest.get(secret.end..));
         let Some(((before, secret), after)) = parts else {
             break;
         };

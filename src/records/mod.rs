@@ -116,19 +116,19 @@ fn find_blocked(
         hint: Some(hint),
     };
     if sides.ours.is_none()
-        && let Some(found) = repo.find_in_the_way(name)?
+        && let Some(obstacle) = repo.find_in_the_way(name)?
     {
-        let reason = obstacle::reason(&found, "here");
-        return Ok(Some(blocked(reason, obstacle::room(&found, "git", then))));
+        let reason = obstacle::reason(&obstacle, "here");
+        return Ok(Some(blocked(reason, obstacle::room(&obstacle, "git", then))));
     }
     if sides.theirs.is_none()
         && role != Role::Reader
-        && let Some(found) = hub.store.find_in_the_way(name)?
+        && let Some(obstacle) = hub.store.find_in_the_way(name)?
     {
         let place = shell_word(&hub.store.path().to_string_lossy());
         let git = format!("git --git-dir {place}");
-        let reason = obstacle::reason(&found, "of the hub");
-        return Ok(Some(blocked(reason, obstacle::room(&found, &git, then))));
+        let reason = obstacle::reason(&obstacle, "of the hub");
+        return Ok(Some(blocked(reason, obstacle::room(&obstacle, &git, then))));
     }
     Ok(None)
 }
@@ -147,7 +147,7 @@ impl Compared {
         Ok(Compared {
             ours: here(repo)?,
             theirs: shared_refs::list(hub)?,
-            notes: notes.map(|found| (found.name, found.id)).collect(),
+            notes: notes.map(|note| (note.name, note.id)).collect(),
         })
     }
 
@@ -208,14 +208,14 @@ fn agreed(repo: &Repo, name: &RefName, sides: &Sides<Oid>) -> Result<Option<Oid>
 
 /// Lists the shared records here.
 fn here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
-    let mut found = BTreeMap::new();
+    let mut records = BTreeMap::new();
     for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
-        found.extend(repo.find_listed_ref(&name)?.map(|id| (name, id)));
+        records.extend(repo.find_listed_ref(&name)?.map(|id| (name, id)));
     }
     let boards = repo.refs_below(ref_names::BLACKBOARDS)?.into_iter();
-    found.extend(boards.map(|board| (board.name, board.id)));
-    found.retain(|_, id| !repo.is_gone(*id));
-    Ok(found)
+    records.extend(boards.map(|board| (board.name, board.id)));
+    records.retain(|_, id| !repo.is_gone(*id));
+    Ok(records)
 }
 
 /// The moves of one exchange.

@@ -165,17 +165,17 @@ mod tests {
         let files: BTreeMap<RepoPath, u64> =
             files.iter().map(|(path, bytes)| (RepoPath::from(*path), *bytes)).collect();
         let globs = propose(&files);
-        for found in &globs {
-            let list = Globs::parse(std::slice::from_ref(&found.glob)).unwrap();
+        for glob in &globs {
+            let list = Globs::parse(std::slice::from_ref(&glob.glob)).unwrap();
             let covered: Vec<u64> = files
                 .iter()
                 .filter(|(path, _)| list.verdict(path) == GlobVerdict::In)
                 .map(|(_, bytes)| *bytes)
                 .collect();
-            assert_eq!((covered.len(), covered.iter().sum()), (found.files, found.bytes));
+            assert_eq!((covered.len(), covered.iter().sum()), (glob.files, glob.bytes));
         }
         let globs = globs.into_iter();
-        globs.map(|found| (found.glob, found.percent)).collect()
+        globs.map(|glob| (glob.glob, glob.percent)).collect()
     }
 
     fn one(glob: &str, percent: u64) -> Vec<(String, u64)> {

@@ -56,7 +56,7 @@ pub trait Elsewhere {
     ) -> Result<FoundElsewhere>;
 
     /// Returns `true` if a commit of such a repository has a directory.
-    fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool>;
+    fn has_directory(&self, other_commit: &FoundElsewhere, path: &RepoPath) -> Result<bool>;
 }
 
 /// The state to map, and its context.
@@ -305,8 +305,8 @@ impl RowResolver<'_> {
                 At::Revision(commit)
             }
         };
-        let found = self.caller.elsewhere.find(&url, at, None)?;
-        self.elsewhere(&url, found, branch.map(str::to_owned))
+        let other_commit = self.caller.elsewhere.find(&url, at, None)?;
+        self.elsewhere(&url, other_commit, branch.map(str::to_owned))
     }
 
     fn submodule(&self, path: &RepoPath, frozen: Option<Oid>) -> Result<Located> {
@@ -321,26 +321,26 @@ impl RowResolver<'_> {
         let Pin { name, url, branch, commit } = submodule::find(repo, submodules, path)?;
         let at = At::Commit(frozen.unwrap_or(commit));
         let own = repo.common_dir().join("modules").join(name);
-        let found = caller.elsewhere.find(&url, at, Some(&own))?;
-        self.elsewhere(&url, found, self.row.branch.clone().or(branch))
+        let other_commit = caller.elsewhere.find(&url, at, Some(&own))?;
+        self.elsewhere(&url, other_commit, self.row.branch.clone().or(branch))
     }
 
     fn elsewhere(
         &self,
         url: &RemoteUrl,
-        found: FoundElsewhere,
+        other_commit: FoundElsewhere,
         branch: Option<String>,
     ) -> Result<Located> {
         if let Some(path) = self.start_dir()
-            && !self.caller.elsewhere.has_directory(&found, path)?
+            && !self.caller.elsewhere.has_directory(&other_commit, path)?
         {
-            return Err(no_directory(path, found.commit));
+            return Err(no_directory(path, other_commit.commit));
         }
         Ok(Located {
             origin_url: Some(url.without_credentials()),
-            branch: branch.or(found.branch),
-            commit: found.commit,
-            place: RowPlace::Hub(found.path),
+            branch: branch.or(other_commit.branch),
+            commit: other_commit.commit,
+            place: RowPlace::Hub(other_commit.path),
         })
     }
 }

@@ -134,13 +134,13 @@ fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
     if let Some(version) = reader.yaml.required(&fields, "schema_version")
         && version.node != Node::Integer(i128::from(FORMAT))
     {
-        let found = match &version.node {
+        let version_text = match &version.node {
             Node::Integer(number) => number.to_string(),
             Node::Fraction(number) => number.clone(),
             Node::Text(text) => format!("the text {}", quoted(text)),
             other => other.kind().to_owned(),
         };
-        let message = format!("'schema_version' is {found}, expected {FORMAT}");
+        let message = format!("'schema_version' is {version_text}, expected {FORMAT}");
         reader.yaml.problem(version.position, message);
     }
     let sources = reader.yaml.required(&fields, "sources").map(|list| sources_of(reader, list));

@@ -74,8 +74,8 @@ pub fn meant<'a>(
     let ends = |id: &str| id.strip_suffix(word).is_some_and(|base| base.ends_with(':'));
     let begins = |id: &str| !word.is_empty() && id.starts_with(word);
     let ways: [&dyn Fn(&str) -> bool; 3] = [&of_row, &ends, &begins];
-    let mut found = ways.iter().map(|fits| fitting(fits));
-    found.find(|ids| !ids.is_empty()).unwrap_or_default()
+    let mut matches = ways.iter().map(|fits| fitting(fits));
+    matches.find(|ids| !ids.is_empty()).unwrap_or_default()
 }
 
 /// A mapped scope.

@@ -24,12 +24,12 @@ pub struct Pin<'a> {
 /// user: as in git, a URL in the user's configuration applies if that of the tree is missing or
 /// refused.
 pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Result<Pin<'a>> {
-    if let Some(found) = submodules.list.iter().find(|found| found.path == *path) {
+    if let Some(submodule) = submodules.list.iter().find(|submodule| submodule.path == *path) {
         return Ok(Pin {
-            name: &found.name,
-            url: found.url.clone(),
-            branch: found.branch.clone().filter(|branch| branch != "."),
-            commit: found.commit,
+            name: &submodule.name,
+            url: submodule.url.clone(),
+            branch: submodule.branch.clone().filter(|branch| branch != "."),
+            commit: submodule.commit,
         });
     }
     let is_it = |refused: &&RefusedSubmodule| refused.path.as_ref() == Some(path);
@@ -50,9 +50,9 @@ fn undeclared(submodules: &Submodules) -> String {
     if !submodules.has_file {
         return format!("there is no '{FILE}'");
     }
-    let found = submodules.list.iter().map(|found| &found.path);
+    let declared = submodules.list.iter().map(|submodule| &submodule.path);
     let refused = submodules.refused.iter().filter_map(|one| one.path.as_ref());
-    let all: Vec<String> = found.chain(refused).map(RepoPath::to_string).collect();
+    let all: Vec<String> = declared.chain(refused).map(RepoPath::to_string).collect();
     let named = all.get(..MAX_NAMED).unwrap_or(&all).join(", ");
     match all.len().saturating_sub(MAX_NAMED) {
         _ if all.is_empty() => format!("'{FILE}' does not list any submodules"),

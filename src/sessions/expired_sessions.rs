@@ -72,8 +72,8 @@ fn is_expired(place: &SessionPlace<'_>, known: &KnownSession, keep_days: u64) ->
 /// Returns when the file of a session was written last, in seconds since 1970.
 fn written(place: &SessionPlace<'_>, known: &KnownSession) -> Option<i64> {
     let path = place.logs.path_below(&known.id);
-    let found = safe_open::stat_below(place.root(), &path).ok()??;
-    Some(found.modified.div_euclid(NANOSECONDS))
+    let stat = safe_open::stat_below(place.root(), &path).ok()??;
+    Some(stat.modified.div_euclid(NANOSECONDS))
 }
 
 fn is_tracked(place: &SessionPlace<'_>, id: &SessionId) -> bool {

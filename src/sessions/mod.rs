@@ -117,7 +117,7 @@ impl<'a> SessionPlace<'a> {
         active.retain(|one| one.history.state(&now) == SessionState::Active);
         match (active.pop(), active.len()) {
             (Some(one), 0) => self.read(one.id),
-            (found, _) => Err(not_named(active.len() + usize::from(found.is_some()))),
+            (other, _) => Err(not_named(active.len() + usize::from(other.is_some()))),
         }
     }
 
@@ -136,8 +136,8 @@ impl<'a> SessionPlace<'a> {
             return Ok(id.clone());
         }
         let fits = |id: &&SessionId| !name.is_empty() && id.as_str().starts_with(name);
-        let mut found = ids.iter().filter(fits);
-        match (found.next(), found.next()) {
+        let mut fitting = ids.iter().filter(fits);
+        match (fitting.next(), fitting.next()) {
             (Some(id), None) => Ok(id.clone()),
             (None, _) => Err(self.unknown(name)),
             (Some(_), Some(_)) => {

@@ -162,13 +162,13 @@ pub(super) fn earlier_id_with(place: &SessionPlace<'_>, name: &str) -> Option<St
 
 /// Lists the sessions of other programs below an id, with the folders that have them.
 fn old_ids(place: &SessionPlace<'_>, id: &str) -> Result<Vec<(SessionId, RepoPath)>> {
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for folder in OLD_FOLDERS {
         let folder = RepoPath::from(format!("{folder}/{id}").as_str());
         let ids = ids_in(place.root(), &folder)?;
-        found.extend(ids.into_iter().map(|id| (id, folder.clone())));
+        all.extend(ids.into_iter().map(|id| (id, folder.clone())));
     }
-    Ok(found)
+    Ok(all)
 }
 
 /// Copies a session without its secrets, unless its id is taken.
@@ -219,8 +219,8 @@ pub fn not_copied(place: &SessionPlace<'_>) -> Result<Vec<RepoPath>> {
     if safe_open::is_file_below(place.root(), &own) {
         return Ok(Vec::new());
     }
-    let found = old_ids(place, place.logs.repository_id())?;
-    let mut folders: Vec<RepoPath> = found.into_iter().map(|(_, folder)| folder).collect();
+    let old = old_ids(place, place.logs.repository_id())?;
+    let mut folders: Vec<RepoPath> = old.into_iter().map(|(_, folder)| folder).collect();
     folders.dedup();
     Ok(folders)
 }

@@ -169,21 +169,21 @@ impl SessionWork {
     /// Adds the checkpoints whose trailer names the session, and the labels of those that exist.
     fn add_checkpoints(&mut self, repo: &Repo, id: &SessionId) -> Result<()> {
         for which in [Which::Named, Which::Automatic] {
-            for found in checkpoints::list(repo, which)?.sound {
-                let is_own = found.session.as_ref() == Some(id);
+            for checkpoint in checkpoints::list(repo, which)?.sound {
+                let is_own = checkpoint.session.as_ref() == Some(id);
                 let known = self
                     .checkpoints
                     .iter_mut()
-                    .find(|known| known.checkpoint_id == found.checkpoint_id);
+                    .find(|known| known.checkpoint_id == checkpoint.checkpoint_id);
                 match known {
                     Some(known) => {
-                        known.label = Some(found.label);
+                        known.label = Some(checkpoint.label);
                         known.exists = true;
                     }
                     None if is_own => self.checkpoints.push(SessionCheckpoint {
-                        checkpoint_id: found.checkpoint_id,
-                        sha: Some(found.sha),
-                        label: Some(found.label),
+                        checkpoint_id: checkpoint.checkpoint_id,
+                        sha: Some(checkpoint.sha),
+                        label: Some(checkpoint.label),
                         auto: which == Which::Automatic,
                         exists: true,
                     }),
@@ -214,9 +214,9 @@ impl SessionWork {
             }
             if patch == WithPatch::Yes {
                 let rest = PATCH_LIMIT_BYTES.saturating_sub(text.len());
-                let found = repo.patch(world, comparison, rest)?;
-                text.push_str(&found.text);
-                self.truncated |= found.truncated;
+                let patch_read = repo.patch(world, comparison, rest)?;
+                text.push_str(&patch_read.text);
+                self.truncated |= patch_read.truncated;
             }
         }
         self.entries = entries.into_values().collect();

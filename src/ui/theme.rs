@@ -211,8 +211,8 @@ mod tests {
         ] {
             let line = Line::read(text);
             assert_eq!(line.text(), text);
-            let found = line.0.iter().find(|span| span.role == Role::Command);
-            assert_eq!(found.map(|span| span.text.as_str()), command);
+            let span = line.0.iter().find(|span| span.role == Role::Command);
+            assert_eq!(span.map(|span| span.text.as_str()), command);
             assert_eq!(line.offers(), command.is_some());
         }
     }

@@ -129,7 +129,7 @@ fn matches(pattern: &str, key: &str) -> bool {
                 rest = next_rest;
                 star = Some((rest.clone(), left.clone()));
             }
-            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+            (Some(wanted), Some(character)) if wanted == '?' || wanted == character => {
                 (rest, left) = (next_rest, next_left);
             }
             _ => {

@@ -84,8 +84,8 @@ pub fn wait(session: &Session, request: &Request, timeout: Duration) -> Result<E
     let mut follower = Follower::start(session, request)?;
     follower.limit = request.limit;
     let deadline = Instant::now().checked_add(timeout);
-    let found = follower.next(session, deadline)?;
-    Ok(found.unwrap_or_else(|| EventsReport { timed_out: true, ..follower.nothing() }))
+    let report = follower.next(session, deadline)?;
+    Ok(report.unwrap_or_else(|| EventsReport { timed_out: true, ..follower.nothing() }))
 }
 
 /// A reader of all events from a position on, as they come.

@@ -183,11 +183,11 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
 /// Lists the watches of this working tree.
 pub fn list(session: &Session) -> Result<WatchesReport> {
     let running = is_running(session);
-    let found = match State::find(session).map_err(unusable)? {
+    let known = match State::find(session).map_err(unusable)? {
         Some(mut state) => state.watches(session.repo.workdir()).map_err(unusable)?,
         None => Vec::new(),
     };
-    let mut watches: Vec<_> = found.iter().map(|watch| entry(watch, running)).collect();
+    let mut watches: Vec<_> = known.iter().map(|watch| entry(watch, running)).collect();
     name_rows(session, &mut watches);
     Ok(WatchesReport { count: watches.len(), watches, running })
 }
@@ -218,8 +218,8 @@ fn meant<'a>(known: &'a [Watch], word: &str) -> Result<Option<&'a str>> {
         return Ok(Some(id));
     }
     let is_beginning = word.strip_prefix(MADE_UP).is_some_and(|rest| !rest.is_empty());
-    let mut found = ids.filter(|id| is_beginning && id.starts_with(word));
-    match (found.next(), found.next()) {
+    let mut matching = ids.filter(|id| is_beginning && id.starts_with(word));
+    match (matching.next(), matching.next()) {
         (Some(_), Some(_)) => {
             let message = format!("'{word}' begins the id of more than one watch");
             Err(Error::new(Code::NameAmbiguous, message).unchanged().hint("git colony watch list"))
@@ -291,12 +291,12 @@ fn scope_of(session: &Session, request: &Request, by_map: bool) -> Result<Option
         }
         return Ok(None);
     };
-    let mut found = Rows::read(session).unwrap_or_default().meant(word);
-    if found.is_empty() && !by_map {
+    let mut scopes_meant = Rows::read(session).unwrap_or_default().meant(word);
+    if scopes_meant.is_empty() && !by_map {
         let recorded = Scopes::recorded_ids(&session.repo)?;
-        found = scopes::meant(session, &recorded.iter().map(String::as_str), word);
+        scopes_meant = scopes::meant(session, &recorded.iter().map(String::as_str), word);
     }
-    match found.as_slice() {
+    match scopes_meant.as_slice() {
         [one] => Ok(Some(one.clone())),
         [] if !by_map => Ok(Some(word.clone())),
         [] => Err(Error::new(

@@ -136,15 +136,15 @@ mod events {
         /// Reads all events that are there. Directories that were created are watched from now on: files may be
         /// in them already, so there is always another look after this one.
         fn read(&mut self) -> bool {
-            let (mut found, mut created, mut gone) = (false, Vec::new(), Vec::new());
+            let (mut is_news, mut created, mut gone) = (false, Vec::new(), Vec::new());
             let mut buffer = [MaybeUninit::uninit(); BUFFER];
             let mut reader = Reader::new(&self.notifier, &mut buffer);
             while let Ok(event) = reader.next() {
                 let kind = event.events();
                 let directory = self.directories.get(&event.wd());
-                found |= !is_of_a_lock(event.file_name().map(std::ffi::CStr::to_bytes));
+                is_news |= !is_of_a_lock(event.file_name().map(std::ffi::CStr::to_bytes));
                 if kind.contains(ReadFlags::QUEUE_OVERFLOW) {
-                    found = true;
+                    is_news = true;
                 }
                 let is_new = kind.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
                 if let (true, Some(directory), Some(name)) =
@@ -163,7 +163,7 @@ mod events {
             for directory in created {
                 self.add_below(&directory);
             }
-            found
+            is_news
         }
 
         /// Forgets a directory that is gone or has another path now, and those below it, which went with it.

@@ -43,8 +43,8 @@ impl WatchList {
         let known = std::mem::take(&mut self.watches);
         let worktree = session.repo.workdir();
         let read = State::open(session).and_then(|mut state| {
-            let found = state.watches(worktree)?;
-            let is_gone = |watch: &&Watch| found.iter().all(|other| other.id != watch.id);
+            let watches = state.watches(worktree)?;
+            let is_gone = |watch: &&Watch| watches.iter().all(|other| other.id != watch.id);
             let mut is_complete = true;
             for watch in known.iter().filter(is_gone) {
                 if !state.was_stopped(watch)? {
@@ -52,7 +52,7 @@ impl WatchList {
                     is_complete = false;
                 }
             }
-            if is_complete { Ok(found) } else { state.watches(worktree) }
+            if is_complete { Ok(watches) } else { state.watches(worktree) }
         });
         self.watches = read.unwrap_or(known);
     }
@@ -82,8 +82,8 @@ impl Stamp {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let written = |path: &Path| {
-            let found = std::fs::symlink_metadata(path).ok()?;
-            Some((found.modified().ok()?, found.len()))
+            let metadata = std::fs::symlink_metadata(path).ok()?;
+            Some((metadata.modified().ok()?, metadata.len()))
         };
         Stamp {
             file: FileIdentity::of(path),

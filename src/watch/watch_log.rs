@@ -46,8 +46,8 @@ fn options() -> OpenOptions {
 /// Shortens a log that is too long, in place: the process that appends to it has the file open.
 pub(super) fn shorten(path: &Path) {
     let is_long = |path: &Path| {
-        let found = std::fs::symlink_metadata(path);
-        found.is_ok_and(|found| found.is_file() && found.len() > MAX_BYTES)
+        let metadata = std::fs::symlink_metadata(path);
+        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > MAX_BYTES)
     };
     if is_long(path) {
         // It is tried again the next time.

@@ -53,11 +53,11 @@ impl Sources {
 
     /// Returns the records by document, each with the oldest first.
     pub fn by_path(&self) -> BTreeMap<&RepoPath, Vec<&SourceRecord>> {
-        let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut by_path: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for record in &self.records {
-            found.entry(&record.path).or_default().push(record);
+            by_path.entry(&record.path).or_default().push(record);
         }
-        found
+        by_path
     }
 
     /// Returns the record in effect of each document, by path: the newest of the content that `blob_of` returns,
@@ -84,6 +84,6 @@ pub fn blob_at(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Oid>> {
 pub fn in_effect<'a>(records: &[&'a SourceRecord], blob: Option<Oid>) -> Option<&'a SourceRecord> {
     let of_content = |record: &&&SourceRecord| Some(record.blob) == blob;
     let newest = records.iter().rev();
-    let found = newest.clone().find(of_content).or(newest.clone().next());
-    found.copied()
+    let record = newest.clone().find(of_content).or(newest.clone().next());
+    record.copied()
 }

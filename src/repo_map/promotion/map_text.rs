@@ -37,23 +37,23 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Option<String> {
 
 /// Returns `true` if a row has a comment within; also if that cannot be seen.
 pub(super) fn has_comment(text: &str, row: RowAt) -> bool {
-    let found = yaml::parse(text).and_then(|document| {
+    let comment = yaml::parse(text).and_then(|document| {
         let file = MapText { document: &document };
         let row = file.row(row)?;
         Some(document.at(row.start..row.whole.end).contains('#'))
     });
-    found.unwrap_or(true)
+    comment.unwrap_or(true)
 }
 
 /// Returns `true` if a glob of a list has a comment, above it or behind it; also if that cannot be seen.
 pub(super) fn glob_has_comment(text: &str, list: GlobList, index: usize) -> bool {
-    let found = yaml::parse(text).and_then(|document| {
+    let comment = yaml::parse(text).and_then(|document| {
         let file = MapText { document: &document };
         let item = file.list(list)?.items()?.get(index)?;
         let (before, behind) = (item.whole.start..item.start, item.value.span.end..item.whole.end);
         Some(document.at(before).contains('#') || document.at(behind).contains('#'))
     });
-    found.unwrap_or(true)
+    comment.unwrap_or(true)
 }
 
 struct MapText<'a> {

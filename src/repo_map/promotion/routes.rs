@@ -127,8 +127,8 @@ fn is_as_written_here(draft: &Draft, row: usize, targets: &[&Target]) -> bool {
     let root = RepoPath::default();
     let globs = GlobList::Paths(row).globs(&draft.map).iter();
     let is_ours = |glob: &String| targets.iter().any(|target| target.glob(&root) == *glob);
-    let found = draft.map.knowledge_routing.get(row);
-    found.is_some_and(|row| row.profile.is_none()) && globs.into_iter().all(is_ours)
+    let route = draft.map.knowledge_routing.get(row);
+    route.is_some_and(|row| row.profile.is_none()) && globs.into_iter().all(is_ours)
 }
 
 /// Returns `true` if those of the files that a row matches go to the knowledge base without it as they would with it.
