@@ -14,7 +14,7 @@ use crate::store::Session;
 
 use super::claims::Claims;
 use super::fork_problem::ForkProblem;
-use super::found_forks::{self, FoundFork, found, on_remotes, own_line, without_begun_on};
+use super::found_forks::{self, FoundFork, all_forks, on_remotes, own_line, without_begun_on};
 use super::machines::Elsewhere;
 use super::names::label_of;
 use super::old_history::{OldHistory, OwnCommits, Place};
@@ -131,7 +131,7 @@ impl MergeOutcome {
 ///
 /// Costs one walk per fork, and one git process for all merges that are not certain.
 pub fn list(session: &Session) -> Result<Vec<Fork>> {
-    let mut all = without_begun_on(&session.repo, found(&session.repo)?)?;
+    let mut all = without_begun_on(&session.repo, all_forks(&session.repo)?)?;
     let elsewhere = on_remotes(&session.repo, &all)?;
     all.extend(elsewhere);
     all.extend(found_forks::elsewhere(&session.repo)?);
@@ -143,7 +143,7 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
 pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     let repo = &session.repo;
     let mut lines = Vec::new();
-    let all = found(repo)?;
+    let all = all_forks(repo)?;
     let all = without_begun_on(repo, all)?;
     for line in &all {
         let published = all.iter().filter(|other| {

@@ -28,7 +28,7 @@ pub(in crate::design) struct FoundFork {
 }
 
 /// Finds the forks of this repository, and those that others have published.
-pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
+pub(in crate::design) fn all_forks(repo: &Repo) -> Result<Vec<FoundFork>> {
     let own = repo.refs_below(ref_names::FORKS)?.into_iter().filter_map(|reference| {
         let label = label_of(&reference.name)?;
         Some(FoundFork {

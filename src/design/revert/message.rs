@@ -6,7 +6,7 @@ use crate::design::fork::claims::{self, Claims, Range};
 use crate::git::{Oid, Repo};
 use crate::model::Result;
 
-use super::found::Wanted;
+use super::wanted::Wanted;
 
 /// The maximum number of commits of a fast-forward that are named one by one.
 const MAX_NAMED: usize = 100;

@@ -3,8 +3,8 @@
 //! The commit names each merge in a trailer, so that our merges bring the work again, and do not delete it in the clone
 //! of the agent (`fork::shared_work`).
 
-mod found;
 mod message;
+mod wanted;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ use super::merge::next_step::NextStep;
 use super::merge::switch::{Step, Switch, carry_out, meets_only_clean_files};
 use super::merge::target_branch::{TargetBranch, retried};
 use super::worktree::{run_post_checkout, write_commit};
-use found::Wanted;
+use wanted::Wanted;
 
 /// The options of a revert.
 #[derive(Clone, Debug, Default)]

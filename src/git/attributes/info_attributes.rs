@@ -79,11 +79,11 @@ impl InfoAttributes {
             Some(is_directory),
             &mut self.outcome,
         );
-        self.found().is_some()
+        self.deciding_line().is_some()
     }
 
     /// Returns the line that decides about the path that was looked up last.
-    pub(super) fn found(&self) -> Option<Match<'_>> {
+    pub(super) fn deciding_line(&self) -> Option<Match<'_>> {
         // An attribute without a line is listed, too, with no source.
         let mut lines = self.outcome.iter_selected();
         lines.find(|line| line.location.source.is_some())

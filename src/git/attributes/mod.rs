@@ -89,7 +89,7 @@ impl AttributeLookup<'_> {
         }
         let info = self.info.as_mut();
         if info.is_some_and(|info| info.decides(path, mode)) {
-            return Ok(self.info.as_ref().and_then(InfoAttributes::found));
+            return Ok(self.info.as_ref().and_then(InfoAttributes::deciding_line));
         }
         let platform = self.stack.at_entry(BStr::new(path), Some(mode));
         self.outcome.reset();

@@ -375,7 +375,7 @@ mod tests {
     use crate::search::index::ranked::BestPassages;
 
     /// The names of the documents that a query finds, in order; documents named `other` are of another view.
-    fn found(documents: &[(&'static str, &str)], query: &str) -> Vec<&'static str> {
+    fn ranked(documents: &[(&'static str, &str)], query: &str) -> Vec<&'static str> {
         let (mut segment, mut view) = (Segment::default(), View::default());
         for (number, (name, text)) in (0..).zip(documents) {
             let passages = segment.add(name, text);
@@ -407,14 +407,14 @@ mod tests {
 
     #[test]
     fn a_definition_and_a_path_rank_above_a_use() {
-        assert_eq!(found(DOCUMENTS, "merge"), ["b", "src/merge", "a"]);
-        assert_eq!(found(DOCUMENTS, "missing"), [""; 0]);
+        assert_eq!(ranked(DOCUMENTS, "merge"), ["b", "src/merge", "a"]);
+        assert_eq!(ranked(DOCUMENTS, "missing"), [""; 0]);
     }
 
     #[test]
     fn words_are_required_and_excluded_in_texts_and_paths() {
-        assert_eq!(found(DOCUMENTS, "merge +tree"), ["a", "c"]);
-        assert_eq!(found(DOCUMENTS, "tree -merge"), ["c"]);
-        assert_eq!(found(DOCUMENTS, "+merge nothing"), ["b", "src/merge", "a"]);
+        assert_eq!(ranked(DOCUMENTS, "merge +tree"), ["a", "c"]);
+        assert_eq!(ranked(DOCUMENTS, "tree -merge"), ["c"]);
+        assert_eq!(ranked(DOCUMENTS, "+merge nothing"), ["b", "src/merge", "a"]);
     }
 }

@@ -41,7 +41,7 @@ const RENDERINGS: &[(&[&str], &str, Rendering)] = &[
     (&["context"], "parts", OMITTED),
     (&["context"], "next_files", OMITTED),
     (&["search"], "hits", Rendering::Items(passages)),
-    (&["find"], "hits", Rendering::Items(found)),
+    (&["find"], "hits", Rendering::Items(hits)),
     (&["query_text"], "hits", Rendering::Items(found_lines)),
     (&["query_file"], "files", Rendering::Items(files)),
     (&["read"], "files", Rendering::Items(files_in_part)),
@@ -106,7 +106,7 @@ fn found_lines(items: &[&Item]) -> Vec<String> {
 }
 
 /// Returns what a text or a question has found.
-fn found(items: &[&Item]) -> Vec<String> {
+fn hits(items: &[&Item]) -> Vec<String> {
     let are_passages = items.iter().any(|item| item.contains_key("citation"));
     if are_passages { passages(items) } else { found_lines(items) }
 }

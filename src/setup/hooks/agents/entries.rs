@@ -129,7 +129,7 @@ pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String>
         let whole = serde_json::to_string_pretty(&whole(agent)).map_err(|e| e.to_string())?;
         return Ok(format!("{whole}\n"));
     };
-    let present = found(agent, Some(text))?;
+    let present = events_of_ours(agent, Some(text))?;
     let is_taken = !in_the_way(agent, Some(text)).is_empty();
     let mut text = text.to_owned();
     if agent == Agent::Cursor && parse(&text)?.member("version").is_none() {
@@ -209,7 +209,10 @@ fn is_ours(agent: Agent, hook: &Node) -> bool {
 }
 
 /// Returns the events that have an entry of ours.
-pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str>, String> {
+pub(super) fn events_of_ours(
+    agent: Agent,
+    text: Option<&str>,
+) -> Result<Vec<&'static str>, String> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Ok(Vec::new());
     };

@@ -155,7 +155,7 @@ fn status_of_hooks(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let file = part.file(repo);
     let text = file.read();
     let text_of = text.as_ref().ok().map(|text| text.as_deref());
-    let events = text_of.map(|text| entries::found(agent, text));
+    let events = text_of.map(|text| entries::events_of_ours(agent, text));
     let taken = text_of.map(|text| entries::in_the_way(agent, text)).unwrap_or_default();
     let is_ours = is_ours(repo, part, text_of.flatten());
     let row = |event: &'static entries::Event| {

@@ -61,7 +61,9 @@ impl Part {
     /// Returns `true` if the text has an entry of ours.
     pub(super) fn is_in(self, text: Option<&str>) -> bool {
         match self {
-            Part::Hooks(agent) => entries::found(agent, text).is_ok_and(|names| !names.is_empty()),
+            Part::Hooks(agent) => {
+                entries::events_of_ours(agent, text).is_ok_and(|names| !names.is_empty())
+            }
             Part::Server(agent) => server::find(agent, text) == Ok(ServerEntry::Ours),
         }
     }
