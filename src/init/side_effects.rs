@@ -32,7 +32,7 @@ pub(super) fn set_up(session: &Session, plan: &Plan) -> Result<Vec<String>> {
     match (&plan.store_url, now.differs(plan.store_url.as_deref())) {
         (Some(url), true) => effects.push(format!("{}: large files are at {url}", store_url::KEY)),
         (None, true) => {
-            effects.push(format!("no {}: large files are at the remote", store_url::KEY))
+            effects.push(format!("no {}: large files are at the remote", store_url::KEY));
         }
         (_, false) => {}
     }

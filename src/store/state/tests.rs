@@ -43,7 +43,7 @@ fn wanted(page: u8) -> Wanted {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Request { agent: usize, pages: BTreeSet<u8>, how: PageRequests },
+    Request { agent: usize, pages: BTreeSet<u8>, how: Terms },
     Lock { agent: usize, page: u8, time: i64 },
     Unlock { agent: usize, page: u8 },
     Extend { agent: usize, page: u8, time: i64 },
@@ -61,7 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
         prop_oneof![Just(BUDGET), Just(BUDGET), Just(50)],
     );
     prop_oneof![
-        6 => request.prop_map(|(agent, pages, priority, lock, budget)| Step::Request { agent, pages, how: PageRequests { priority, lock, budget } }),
+        6 => request.prop_map(|(agent, pages, priority, lock, budget)| Step::Request { agent, pages, how: Terms { priority, lock, budget } }),
         2 => (agent.clone(), page.clone(), 1..60_i64)
             .prop_map(|(agent, page, time)| Step::Lock { agent, page, time }),
         2 => (agent.clone(), page.clone()).prop_map(|(agent, page)| Step::Unlock { agent, page }),
@@ -74,7 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// How pages are requested.
 #[derive(Clone, Copy, Debug)]
-struct PageRequests {
+struct Terms {
     priority: i64,
     lock: Option<i64>,
     budget: u64,
@@ -167,9 +167,9 @@ fn do_request(
     model: &mut Model,
     agent: usize,
     pages: &BTreeSet<u8>,
-    how: PageRequests,
+    how: Terms,
 ) {
-    let PageRequests { priority, lock, budget } = how;
+    let Terms { priority, lock, budget } = how;
     let names: Vec<Wanted> = pages.iter().map(|page| wanted(*page)).collect();
     let was: BTreeSet<u8> = model.pages(agent).into_iter().collect();
     let done = state.request(&Request {

@@ -190,7 +190,7 @@ impl Tokens {
         }
     }
 
-    /// Puts the tokens shorter than `below` that a text begins with into `found`, the longest last.
+    /// Puts the tokens shorter than `below` that a text begins with into `ranks`, the longest last.
     fn prefixes(&self, text: &[u8], below: usize, ranks: &mut Vec<u32>) {
         ranks.clear();
         let [near, far] = beginnings(text);
