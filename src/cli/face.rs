@@ -10,7 +10,7 @@ use crate::model::error::Verdict;
 use crate::model::world::NamedRoot;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
-use crate::ui::answer::{Form, Layout, Outcome, Shown};
+use crate::ui::answer::{AnswerForm, Form, Layout, Outcome};
 use crate::ui::sent::Sent;
 use crate::ui::theme::Palette;
 use crate::ui::{Answer, print_error, print_json_error};
@@ -152,7 +152,7 @@ impl Face<'_> {
                 (self.env.world.narrate)(&line);
             }
         }
-        let shown = Shown {
+        let shown = AnswerForm {
             form: self.form,
             on_terminal: self.env.world.stdout_is_terminal,
             sent: self.sent(),

@@ -33,7 +33,7 @@ pub struct Request {
     /// The second state.
     pub to: Named,
     /// Whether it begins where the two parted.
-    pub since: Since,
+    pub since: DiffBase,
     /// Only these paths and everything below them; empty for all.
     pub paths: Vec<RepoPath>,
     /// Whether the patch is wanted.
@@ -55,7 +55,7 @@ pub enum Named {
 
 /// What the second state is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
+pub enum DiffBase {
     /// The first state.
     First,
     /// The best common ancestor of both.
@@ -136,8 +136,8 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
     let b = DiffSide::find(session, &request.to)?;
     let (repo, world) = (&session.repo, &session.world);
     let a = match request.since {
-        Since::First => first,
-        Since::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
+        DiffBase::First => first,
+        DiffBase::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
     };
     let head = repo.head()?.commit();
     for commit in [a.commit, b.commit].into_iter().flatten() {

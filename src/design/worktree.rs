@@ -10,7 +10,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::worktree_files::WorktreeFiles;
-use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::moves::{self, Emptied, PathTarget};
 use crate::store::operation::operation_record::Source;
 use crate::store::operation::{FileMoves, LateFile, Operation, Record, Tail};
 
@@ -147,7 +147,7 @@ pub(super) fn place(
     let wanted = entries.iter().map(|(path, _)| path.clone()).collect();
     let stage = operation.stage();
     session.repo.stage_files(&session.world, tree, &wanted, &stage)?;
-    let want = |entry: &TreeEntry| Want::File(Source::Staged { id: entry.id });
+    let want = |entry: &TreeEntry| PathTarget::File(Source::Staged { id: entry.id });
     let wants = entries.iter().map(|(path, entry)| (path.clone(), want(entry))).collect();
     let files = open_worktree(session)?;
     let cwd = cwd_in_worktree(session);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::agents::agent_places::{self, Agent};
 use crate::design::decision::decisions::{self, DecisionRef};
-use crate::design::diff::{self, DiffEntry, Named, Since, WithPatch};
+use crate::design::diff::{self, DiffBase, DiffEntry, Named, WithPatch};
 use crate::design::fork::clashes::Clash;
 use crate::desk::fleet::{self, Row};
 use crate::desk::log::{self, Entry};
@@ -107,7 +107,7 @@ impl ShownAgent {
         let request = diff::Request {
             from: Named::Any(from.to_string()),
             to: Named::Any(to.to_string()),
-            since: Since::First,
+            since: DiffBase::First,
             paths: Vec::new(),
             patch: WithPatch::No,
         };

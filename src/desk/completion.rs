@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agents::agent_places;
 use crate::blackboard::board::{self, Board};
 use crate::context::known_projects;
-use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, CheckpointKind};
 use crate::git::{Checkout, ObjectWrites, RefName, Repo};
 use crate::model::World;
 use crate::model::interrupt::Interrupt;
@@ -166,7 +166,7 @@ fn is_plain(name: &str) -> bool {
 /// Offers labels, newest first; ids if the label cannot be typed, or if an id is being typed.
 fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
     let mut offers = Vec::new();
-    let newest = checkpoints::newest(repo, Which::Named, DESCRIBED);
+    let newest = checkpoints::newest(repo, CheckpointKind::Named, DESCRIBED);
     let mut bearers: BTreeMap<&str, usize> = BTreeMap::new();
     for checkpoint in &newest {
         *bearers.entry(&checkpoint.label).or_default() += 1;
@@ -181,7 +181,7 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
         }
     }
     if !typed.is_empty() {
-        let named = checkpoints::names_in(repo, Which::Named);
+        let named = checkpoints::names_in(repo, CheckpointKind::Named);
         let id =
             |name: &RefName| Some(format!("checkpoint/{}", ref_names::parse_checkpoint(name)?));
         let ids: BTreeSet<String> = named.iter().filter_map(id).collect();
@@ -191,7 +191,7 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
         offers.extend(added.into_iter().map(|id| Offer::new(id, "checkpoint")));
     }
     if typed.starts_with("auto") {
-        let automatic = checkpoints::newest(repo, Which::Automatic, DESCRIBED);
+        let automatic = checkpoints::newest(repo, CheckpointKind::Automatic, DESCRIBED);
         let offer = |c: &Checkpoint| Offer::new(&c.checkpoint_id, age(c, now));
         offers.extend(automatic.iter().map(offer));
     }

@@ -20,7 +20,7 @@ use crate::store::refs::{lost_refs, own_refs};
 
 /// What to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PruneScope {
     /// Operations, automatic checkpoints, old sessions, and refs of ours that are damaged or whose
     /// objects are missing.
     Everything,
@@ -31,10 +31,10 @@ pub enum What {
 /// Does the same as [`retention::prune`], deletes the refs with missing objects (the next sync
 /// fetches those that remotes have), and deletes operations of removed clones. In a dry run, only
 /// lists them.
-pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<PruneReport> {
+pub fn prune(session: &Session, what: PruneScope, keep_days: Option<u64>) -> Result<PruneReport> {
     let scope = match what {
-        What::Operations => Scope::Operations,
-        What::Everything => {
+        PruneScope::Operations => Scope::Operations,
+        PruneScope::Everything => {
             let lost = lost_refs::find(&session.repo)?;
             let damaged = lost_refs::find_damaged(&session.repo).ours;
             if !session.is_dry() {
@@ -49,7 +49,7 @@ pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<Pr
     };
     let mut report = retention::prune(session, scope, keep_days)?;
     let days = keep_days.unwrap_or(session.settings.keep_days);
-    if what == What::Everything {
+    if what == PruneScope::Everything {
         report.sessions_removed = prune_sessions(session, days)?;
     }
     let member = session.membership.as_ref();
@@ -61,7 +61,7 @@ pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<Pr
             operations: settings.keep_operations,
             automatic_days: settings.keep_auto_days,
         };
-        if what == What::Everything {
+        if what == PruneScope::Everything {
             let root = SharedRoot::of(&session.world)?;
             let here = Some((member.hub.as_path(), Keeping::of(settings)));
             let swept = kept_clones::sweep(&session.world, &root, here, session.is_dry());

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, CheckpointKind};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::fork::clashes::{self, TouchedBy};
 use crate::design::undo::undo_preview::{self, UndoStep};
@@ -111,8 +111,8 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
     let head = &scan.head;
     let (ahead, behind) = compare_with_main(repo, head)?;
-    let automatic = checkpoints::list(repo, Which::Automatic)?;
-    let named = checkpoints::list(repo, Which::Named)?;
+    let automatic = checkpoints::list(repo, CheckpointKind::Automatic)?;
+    let named = checkpoints::list(repo, CheckpointKind::Named)?;
     let forks = repo.refs_below(ref_names::FORKS)?;
     let migration = migrate::under_way(repo)?;
     let mut health = health(session, pending.as_ref(), migration.as_ref());

@@ -24,7 +24,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::records::consent::{self, Ask};
 use crate::repo_map::data_globs::DataGlob;
-use crate::setup::hooks::{self, Act, Target};
+use crate::setup::hooks::{self, HookChange, Target};
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::setup::{attributes, info_attributes, merge_drivers};
 use crate::store::Session;
@@ -194,7 +194,7 @@ fn set_up(
     plan: &Plan,
 ) -> Result<Option<scaffold::Committed>> {
     if let Way::Chained(_) = plan.way {
-        hooks::install::run(session, Act::Install, Target::Git)?;
+        hooks::install::run(session, HookChange::Install, Target::Git)?;
     }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     install::install(session, plan.way)?;

@@ -8,7 +8,7 @@ use crate::git::plain_file;
 use crate::lfs::install::{self, Way};
 use crate::lfs::store_url::{self, StoreUrl};
 use crate::model::{RepoPath, Result, World, text};
-use crate::setup::hooks::{self, Act, Target};
+use crate::setup::hooks::{self, HookChange, Target};
 use crate::setup::manifest::{self, Manifest};
 use crate::setup::merge_drivers;
 use crate::store::Session;
@@ -118,7 +118,7 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
 pub(super) fn take_hooks_out(undisturbed: &World) -> Result<()> {
     let session = Session::open(undisturbed.clone(), &Flags::default(), ObjectWrites::Durable)?;
     if hooks::install::is_recorded(&session, Target::Git) {
-        hooks::install::run(&session, Act::Uninstall, Target::Git)?;
+        hooks::install::run(&session, HookChange::Uninstall, Target::Git)?;
     }
     Ok(())
 }

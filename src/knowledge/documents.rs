@@ -6,7 +6,7 @@ use crate::git::{Objects, Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::repo_map::routing::Route;
 use crate::source::globs::Globs;
-use crate::source::lister::{self, Directory, FoundDirectory, Listed, Visitor, Want};
+use crate::source::lister::{self, Directory, DirectoryChoice, FoundDirectory, Listed, Visitor};
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::Session;
 
@@ -127,8 +127,8 @@ pub(crate) fn list(
 struct FileReceiver<'a>(&'a mut dyn FnMut(RepoPath, TreeEntry));
 
 impl Visitor for FileReceiver<'_> {
-    fn enter(&mut self, _: &FoundDirectory) -> Result<Want> {
-        Ok(Want::Files)
+    fn enter(&mut self, _: &FoundDirectory) -> Result<DirectoryChoice> {
+        Ok(DirectoryChoice::Files)
     }
 
     fn directory(&mut self, directory: Directory) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::model::{Code, Error, RepoPath, Result, Untouched};
 use crate::store::Session;
 use crate::store::files::worktree_files::WorktreeFiles;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::moves::{self, Emptied, PathTarget};
 use crate::store::operation::operation_record::{IndexTarget, Source};
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
@@ -177,9 +177,9 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     let paths: BTreeSet<RepoPath> = files.iter().map(|file| file.path.clone()).collect();
     retained_objects::stage(session, index_tree, &paths, &operation.stage())?;
     fill_staged_pointers(session, &operation, files)?;
-    let wants: BTreeMap<RepoPath, Want> = files
+    let wants: BTreeMap<RepoPath, PathTarget> = files
         .iter()
-        .map(|file| (file.path.clone(), Want::File(Source::Staged { id: file.id })))
+        .map(|file| (file.path.clone(), PathTarget::File(Source::Staged { id: file.id })))
         .collect();
     let worktree = WorktreeFiles::open(repo.workdir())
         .map_err(|e| Error::io("cannot open the worktree", e))?;

@@ -20,7 +20,7 @@ use crate::store::refs::ref_names;
 
 /// The scopes of others; none where this repository's own map is mapped.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct OthersScopes {
     /// The URL of the repository that is mapped.
     map_of: String,
     /// The records of this worktree.
@@ -33,11 +33,15 @@ pub(super) struct Taken {
     is_named: bool,
 }
 
-impl Taken {
+impl OthersScopes {
     /// Finds the scopes that rows must not take.
-    pub(super) fn by_others(session: &Session, request: &Request, rows: &Rows) -> Result<Taken> {
+    pub(super) fn by_others(
+        session: &Session,
+        request: &Request,
+        rows: &Rows,
+    ) -> Result<OthersScopes> {
         let Some(map_of) = &rows.map_of else {
-            return Ok(Taken::default());
+            return Ok(OthersScopes::default());
         };
         let repo = &session.repo;
         let home = Home::here(session, &MapState::Head);
@@ -53,13 +57,13 @@ impl Taken {
         let is_own_name = request.base_scope.is_none() && Oid::parse(&rows.base).is_some();
         let has_its_root = is_own_name && base.as_ref() == Some(&rows.base);
         if has_its_remote || has_its_root {
-            return Ok(Taken::default());
+            return Ok(OthersScopes::default());
         }
         let own = match Places::find(repo)? {
             Some(places) => Scopes::load(repo, &ref_names::local_scopes(&places.key))?.records,
             None => BTreeMap::new(),
         };
-        Ok(Taken {
+        Ok(OthersScopes {
             map_of: map_of.clone(),
             own,
             shared: Scopes::load(repo, &RefName::from(ref_names::SCOPES))?.records,

@@ -41,7 +41,7 @@ use crate::text::tokenizer::Tokenizer;
 
 use custom_source::Commands;
 use map_retired::{RetiredScope, Retirement};
-use map_taken::Taken;
+use map_taken::OthersScopes;
 use mapping::{MapOptions, MapResult, Mapper};
 
 /// The result of `map`.
@@ -94,7 +94,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         network: request.network,
         commands: Commands::Run,
     };
-    let taken = Taken::by_others(session, request, &rows)?;
+    let taken = OthersScopes::by_others(session, request, &rows)?;
     // The rows are used up by mapping them.
     let rules = request.routes().then(|| Rules::of(session, &rows));
     let (mut results, changes) = map_each(how, request, &mut rows, &taken, &worktree)?;
@@ -132,7 +132,7 @@ fn map_each(
     how: MapOptions<'_>,
     request: &Request,
     rows: &mut Rows,
-    taken: &Taken,
+    taken: &OthersScopes,
     worktree: &str,
 ) -> Result<(Vec<MapResult>, Vec<Change>)> {
     let session = how.session;

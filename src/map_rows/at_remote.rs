@@ -7,7 +7,7 @@ use crate::git::remote::url::Provenance;
 use crate::git::{Oid, RemoteUrl};
 use crate::model::text::shell_word;
 use crate::model::{Code, Result};
-use crate::repo_map::resolve::{At, Elsewhere as _, FoundElsewhere};
+use crate::repo_map::resolve::{FoundElsewhere, OtherRepositories as _, RepositoryState};
 use crate::store::Session;
 
 use super::other_repositories::{Hubs, Network};
@@ -63,13 +63,13 @@ impl ByUrl {
     fn find_in(&self, hubs: &Hubs<'_>, url: &RemoteUrl) -> Result<FoundElsewhere> {
         let branch = self.branch.as_deref();
         match self.commit.as_deref() {
-            None | Some("HEAD") => hubs.find(url, At::Branch(branch), None),
+            None | Some("HEAD") => hubs.find(url, RepositoryState::Branch(branch), None),
             Some(commit) => {
                 // A named branch must exist.
                 if branch.is_some() {
-                    hubs.find(url, At::Branch(branch), None)?;
+                    hubs.find(url, RepositoryState::Branch(branch), None)?;
                 }
-                hubs.find(url, At::Revision(commit), None)
+                hubs.find(url, RepositoryState::Revision(commit), None)
             }
         }
     }

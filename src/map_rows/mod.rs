@@ -110,7 +110,7 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
     };
     let other = OtherRepository::open(session, by_url)?;
     let home = other.home(session);
-    let at = At {
+    let at = MapPosition {
         commit: other.at_remote.commit,
         uncommitted: None,
         branch: other.at_remote.branch.clone(),
@@ -133,7 +133,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
             row.commit = None;
         }
     }
-    let at = At {
+    let at = MapPosition {
         commit,
         uncommitted,
         is_shared: place != MapSource::Worktree && is_default(session, branch.as_deref())?,
@@ -147,7 +147,7 @@ pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>
 }
 
 /// The state that rows are resolved at.
-struct At {
+struct MapPosition {
     commit: Oid,
     /// The commit that stands for it.
     uncommitted: Option<Oid>,
@@ -158,7 +158,7 @@ struct At {
     network: Network,
 }
 
-fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<Rows> {
+fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: MapPosition) -> Result<Rows> {
     let session = home.session();
     resolve::check_names(&map, &request.thaw)?;
     resolve::check_static(&map, &request.thaw)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::clones::hub::{Hub, locate};
 use crate::git::{BareRepo, Oid, RemoteUrl};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::repo_map::resolve::{At, Elsewhere, FoundElsewhere};
+use crate::repo_map::resolve::{FoundElsewhere, OtherRepositories, RepositoryState};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 
@@ -76,12 +76,17 @@ impl<'a> Hubs<'a> {
     }
 }
 
-impl Elsewhere for Hubs<'_> {
-    fn find(&self, url: &RemoteUrl, at: At<'_>, own: Option<&Path>) -> Result<FoundElsewhere> {
+impl OtherRepositories for Hubs<'_> {
+    fn find(
+        &self,
+        url: &RemoteUrl,
+        at: RepositoryState<'_>,
+        own: Option<&Path>,
+    ) -> Result<FoundElsewhere> {
         let id = match at {
-            At::Commit(commit) => Some(commit),
-            At::Revision(revision) => Oid::parse(revision),
-            At::Branch(_) => None,
+            RepositoryState::Commit(commit) => Some(commit),
+            RepositoryState::Revision(revision) => Oid::parse(revision),
+            RepositoryState::Branch(_) => None,
         };
         if let (Some(commit), Some(own)) = (id, own)
             && own.is_dir()
@@ -91,15 +96,15 @@ impl Elsewhere for Hubs<'_> {
         }
         let hub = self.open(url, &|hub| id.is_some_and(|id| hub.store.has(id)))?;
         let branch = match at {
-            At::Branch(Some(branch)) => Some(branch.to_owned()),
-            At::Branch(None) => Some(usual_branch(&hub)?),
-            At::Revision(_) | At::Commit(_) => None,
+            RepositoryState::Branch(Some(branch)) => Some(branch.to_owned()),
+            RepositoryState::Branch(None) => Some(usual_branch(&hub)?),
+            RepositoryState::Revision(_) | RepositoryState::Commit(_) => None,
         };
         let known = match (at, &branch) {
             (_, Some(branch)) => hub.find_ref(&format!("refs/remotes/origin/{branch}"))?,
-            (At::Revision(revision), _) => Some(hub.store.resolve_commit(revision)?),
-            (At::Commit(id), _) => Some(id).filter(|id| hub.store.has(*id)),
-            (At::Branch(_), None) => None,
+            (RepositoryState::Revision(revision), _) => Some(hub.store.resolve_commit(revision)?),
+            (RepositoryState::Commit(id), _) => Some(id).filter(|id| hub.store.has(*id)),
+            (RepositoryState::Branch(_), None) => None,
         };
         let commit = known.ok_or_else(|| {
             let what = match (&branch, id) {

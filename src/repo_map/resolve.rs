@@ -24,7 +24,7 @@ use super::submodule::{self, Pin};
 
 /// The wanted state of another repository.
 #[derive(Clone, Copy, Debug)]
-pub enum At<'a> {
+pub enum RepositoryState<'a> {
     /// The tip of a branch; `None` is the default branch.
     Branch(Option<&'a str>),
     /// A commit or a tag.
@@ -45,13 +45,13 @@ pub struct FoundElsewhere {
 }
 
 /// The source of repositories other than the mapped one.
-pub trait Elsewhere {
+pub trait OtherRepositories {
     /// Finds a commit of a repository; `own` is a path where a submodule of this repository may
     /// have its objects.
     fn find(
         &self,
         url: &RemoteUrl,
-        at: At<'_>,
+        at: RepositoryState<'_>,
         own: Option<&std::path::Path>,
     ) -> Result<FoundElsewhere>;
 
@@ -78,7 +78,7 @@ pub struct Caller<'a> {
     /// The commit at which a scope was frozen.
     pub frozen: &'a dyn Fn(&str) -> Option<Oid>,
     /// The other repositories.
-    pub elsewhere: &'a dyn Elsewhere,
+    pub elsewhere: &'a dyn OtherRepositories,
 }
 
 /// Returns the scope id of a row.
@@ -296,13 +296,13 @@ impl RowResolver<'_> {
         let url = RemoteUrl::parse(url, provenance, self.caller.repo.workdir())?;
         let branch = self.row.branch.as_deref();
         let at = match (frozen, self.row.commit.as_deref()) {
-            (Some(commit), _) => At::Commit(commit),
-            (None, None | Some("HEAD")) => At::Branch(branch),
+            (Some(commit), _) => RepositoryState::Commit(commit),
+            (None, None | Some("HEAD")) => RepositoryState::Branch(branch),
             (None, Some(commit)) => {
                 if branch.is_some() {
-                    self.caller.elsewhere.find(&url, At::Branch(branch), None)?;
+                    self.caller.elsewhere.find(&url, RepositoryState::Branch(branch), None)?;
                 }
-                At::Revision(commit)
+                RepositoryState::Revision(commit)
             }
         };
         let other_commit = self.caller.elsewhere.find(&url, at, None)?;
@@ -319,7 +319,7 @@ impl RowResolver<'_> {
             self.submodules.get_or_init(|| read)
         };
         let Pin { name, url, branch, commit } = submodule::find(repo, submodules, path)?;
-        let at = At::Commit(frozen.unwrap_or(commit));
+        let at = RepositoryState::Commit(frozen.unwrap_or(commit));
         let own = repo.common_dir().join("modules").join(name);
         let other_commit = caller.elsewhere.find(&url, at, Some(&own))?;
         self.elsewhere(&url, other_commit, self.row.branch.clone().or(branch))

@@ -16,7 +16,7 @@ use crate::search::index::query::Query;
 use crate::search::index::words;
 use crate::source::file::{self, Encoding};
 use crate::source::globs::{GlobVerdict, Globs};
-use crate::source::lister::{self, Directory, FoundDirectory, Listed, Visitor, Want};
+use crate::source::lister::{self, Directory, DirectoryChoice, FoundDirectory, Listed, Visitor};
 use crate::store::Session;
 
 use super::above::{Collecting, FileState};
@@ -150,8 +150,8 @@ fn list(
 struct Files(BTreeMap<RepoPath, Oid>);
 
 impl Visitor for Files {
-    fn enter(&mut self, _: &FoundDirectory) -> Result<Want> {
-        Ok(Want::Files)
+    fn enter(&mut self, _: &FoundDirectory) -> Result<DirectoryChoice> {
+        Ok(DirectoryChoice::Files)
     }
 
     fn directory(&mut self, directory: Directory) -> Result<()> {

@@ -53,7 +53,7 @@ pub struct NewSessionReport {
 
 /// Where a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
+pub enum SessionStart {
     /// In this checkout.
     Here,
     /// In the clone of the agent, which is created if it has none.
@@ -64,10 +64,10 @@ pub enum Where {
 pub fn begin(
     place: &SessionPlace<'_>,
     plan: Option<&str>,
-    place_of_work: Where,
+    place_of_work: SessionStart,
 ) -> Result<NewSessionReport> {
     place.world.refuse_change()?;
-    if let (Where::AgentsClone, Some(session)) = (place_of_work, place.session)
+    if let (SessionStart::AgentsClone, Some(session)) = (place_of_work, place.session)
         && let Some(clone) = clone_of_agent(session)?
     {
         if place.is_dry && !clone.is_dir() {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::checkpoints::{self, Which};
+use crate::design::checkpoint::checkpoints::{self, CheckpointKind};
 use crate::design::diff::{DiffEntry, PATCH_LIMIT_BYTES};
 use crate::git::compare::git_diff::Comparison;
 use crate::git::history::reachable_only::Keeping;
@@ -168,7 +168,7 @@ impl SessionWork {
 
     /// Adds the checkpoints whose trailer names the session, and the labels of those that exist.
     fn add_checkpoints(&mut self, repo: &Repo, id: &SessionId) -> Result<()> {
-        for which in [Which::Named, Which::Automatic] {
+        for which in [CheckpointKind::Named, CheckpointKind::Automatic] {
             for checkpoint in checkpoints::list(repo, which)?.sound {
                 let is_own = checkpoint.session.as_ref() == Some(id);
                 let known = self
@@ -184,7 +184,7 @@ impl SessionWork {
                         checkpoint_id: checkpoint.checkpoint_id,
                         sha: Some(checkpoint.sha),
                         label: Some(checkpoint.label),
-                        auto: which == Which::Automatic,
+                        auto: which == CheckpointKind::Automatic,
                         exists: true,
                     }),
                     None => {}

@@ -69,7 +69,7 @@ pub struct FindReport {
 
 /// The tools to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum ToolFilter {
     /// All that can be used.
     All,
     /// Those of this repository.
@@ -100,12 +100,12 @@ pub struct NewReport {
 
 /// Lists the tools.
 pub fn list(session: &Session) -> Result<ToolsReport> {
-    let (tools, problems) = known(session, Which::All)?;
+    let (tools, problems) = known(session, ToolFilter::All)?;
     Ok(ToolsReport { count: tools.len(), tools, problems })
 }
 
 /// Finds the tools that match a query.
-pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> {
+pub fn find(session: &Session, query: &str, which: ToolFilter) -> Result<FindReport> {
     let (tools, problems) = known(session, which)?;
     let scored = tools.into_iter().map(|tool| Match {
         score: tool_score::score(query, &tool.entry),
@@ -122,11 +122,11 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
     Ok(FindReport { query: query.to_owned(), count: matches.len(), matches, problems })
 }
 
-fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProblem>)> {
+fn known(session: &Session, which: ToolFilter) -> Result<(Vec<Tool>, Vec<ImportProblem>)> {
     let own = tool_registry::read(&session.repo)?.into_iter();
     let mut tools: Vec<Tool> =
         own.map(|entry| Tool { entry, writable: true, remote: None }).collect();
-    if which == Which::Writable {
+    if which == ToolFilter::Writable {
         return Ok((tools, Vec::new()));
     }
     let (imported, problems) = tooling_imports::read(&session.repo);

@@ -70,7 +70,7 @@ pub struct ListedFile {
 
 /// The caller's choice for a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum DirectoryChoice {
     /// List its files, and ask about its subdirectories.
     Files,
     /// Skip it and everything below: it is known already.
@@ -80,7 +80,7 @@ pub enum Want {
 /// The receiver of a listing.
 pub trait Visitor {
     /// Chooses for each directory, from the top down.
-    fn enter(&mut self, folder: &FoundDirectory) -> Result<Want>;
+    fn enter(&mut self, folder: &FoundDirectory) -> Result<DirectoryChoice>;
 
     /// Receives each directory whose files were wanted.
     fn directory(&mut self, directory: Directory) -> Result<()>;
@@ -146,7 +146,7 @@ impl Lister<'_> {
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }
-        if self.visitor.enter(&folder)? == Want::Nothing {
+        if self.visitor.enter(&folder)? == DirectoryChoice::Nothing {
             return Ok(());
         }
         self.tally.enter(folder.tree)?;

@@ -113,7 +113,7 @@ pub enum Layout {
 
 /// How an answer is written, and where it goes.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct AnswerForm {
     /// How it is written.
     pub form: Form,
     /// Whether it goes to a terminal.
@@ -126,7 +126,7 @@ pub struct Shown {
     pub columns: Option<usize>,
 }
 
-impl Shown {
+impl AnswerForm {
     /// Returns an answer as it is written.
     pub fn render(&self, answer: &impl Answer, now: impl Fn() -> Moment) -> io::Result<String> {
         match self.form {

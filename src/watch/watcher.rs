@@ -87,7 +87,7 @@ pub enum Done {
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
+pub enum Flow {
     /// Yes.
     On,
     /// No: end the process, and keep the watches.
@@ -100,7 +100,7 @@ pub fn run(
     world: &World,
     flags: &Flags,
     options: &Options,
-    report: &mut dyn FnMut(&[Done]) -> Go,
+    report: &mut dyn FnMut(&[Done]) -> Flow,
 ) -> Result<bool> {
     // Another command holds a lock for a moment only; what it keeps from happening is tried again.
     let world = &World { timeout: Some(LOCK_TIMEOUT), ..world.clone() };
@@ -127,7 +127,7 @@ pub fn run(
     while place.holds() && world.interrupt.signal().is_none() && watcher.has_work() {
         watcher.wait();
         // Another repository that has its place meanwhile is not changed.
-        if !place.holds() || report(&watcher.turn()) == Go::End {
+        if !place.holds() || report(&watcher.turn()) == Flow::End {
             break;
         }
         watch_log::shorten(&log);

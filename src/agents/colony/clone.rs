@@ -13,7 +13,7 @@ use crate::git::inherited::{Inherited, Signing};
 use crate::git::{ObjectWrites, Oid};
 use crate::lfs::install;
 use crate::model::{Code, Result, World, time};
-use crate::setup::hooks::{self, Act, Target};
+use crate::setup::hooks::{self, HookChange, Target};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{Membership, Role};
@@ -222,7 +222,7 @@ pub(in crate::agents) fn set_up(
     if let Some(checkout) = checkout {
         setup.extend(checkout_settings::forward_hooks(checkout, &inside, staged.uses_lfs)?);
     }
-    hooks::install::run(&inside, Act::Install, Target::Git)?;
+    hooks::install::run(&inside, HookChange::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
     commit_identity::follow_manifest(&inside)?;
     if staged.uses_lfs {

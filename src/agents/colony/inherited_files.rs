@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::clones::new_clone::Staged;
 use crate::clones::new_clone::build_files::{FileTransfer, copy_path};
 use crate::design::checkpoint::automatic;
-use crate::design::checkpoint::checkpoints::{self, Which};
+use crate::design::checkpoint::checkpoints::{self, CheckpointKind};
 use crate::git::Oid;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::model::{Code, Error, Result, World, text};
@@ -68,7 +68,7 @@ pub(in crate::agents) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
         );
     }
     // Unchanged since the newest checkpoint: that holds the state.
-    let known = checkpoints::list(&session.repo, Which::Automatic)?;
+    let known = checkpoints::list(&session.repo, CheckpointKind::Automatic)?;
     Ok(made.sha.or_else(|| known.sound.last().map(|newest| newest.sha)))
 }
 

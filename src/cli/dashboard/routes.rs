@@ -21,12 +21,12 @@ pub(super) struct Route {
     /// The other arguments, which its own code takes.
     pub(super) own: &'static [&'static str],
     /// What answers.
-    pub(super) by: By,
+    pub(super) by: RouteAnswer,
 }
 
 /// What answers a route.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum By {
+pub(super) enum RouteAnswer {
     /// The command alone.
     Command,
     /// The command, and code around it.
@@ -57,14 +57,14 @@ impl Route {
             all.filter(|name| !is_in_path(name)).map(|name| format!("`{name}`")).collect();
         let star = if self.action.effect.may_need_preview() { " *" } else { "" };
         let command = match self.by {
-            By::Login => "the token and what the server is about".to_owned(),
-            By::Command | By::Stream => format!("`{}`", self.action.command),
-            By::Code(_) => format!("`{}`, and more", self.action.command),
+            RouteAnswer::Login => "the token and what the server is about".to_owned(),
+            RouteAnswer::Command | RouteAnswer::Stream => format!("`{}`", self.action.command),
+            RouteAnswer::Code(_) => format!("`{}`, and more", self.action.command),
         };
         format!("| `{}`{star} | {} | {command} |", self.action.name, names.join(", "))
     }
 
-    fn with(self, own: &'static [&'static str], by: By) -> Route {
+    fn with(self, own: &'static [&'static str], by: RouteAnswer) -> Route {
         Route { own, by, ..self }
     }
 }
@@ -78,7 +78,7 @@ fn route(name: &'static str, effect: Effect, command: &'static str, takes: &[Tak
         takes: takes.to_vec(),
         about: None,
     };
-    Route { action, own: &[], by: By::Command }
+    Route { action, own: &[], by: RouteAnswer::Command }
 }
 
 /// The repository of a map, and its state.
@@ -90,7 +90,8 @@ const FRESH: &[&str] = &["fresh"];
 
 /// Every route.
 pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
-    let mut all = vec![route("POST /login", Reads, "version", &[]).with(&["code"], By::Login)];
+    let mut all =
+        vec![route("POST /login", Reads, "version", &[]).with(&["code"], RouteAnswer::Login)];
     all.extend(of_colonies());
     all.extend(of_the_map());
     all.extend(of_operations());
@@ -110,20 +111,20 @@ fn of_colonies() -> Vec<Route> {
         same("commit"),
     ];
     vec![
-        route("GET /state", Reads, "status", &[]).with(&[], By::Code(Shape::State)),
+        route("GET /state", Reads, "status", &[]).with(&[], RouteAnswer::Code(Shape::State)),
         route("GET /colonies", Reads, "clones colony list", &[])
-            .with(&[], By::Code(Shape::Colonies)),
+            .with(&[], RouteAnswer::Code(Shape::Colonies)),
         route("POST /colonies", Adds, "clones colony set", &recorded)
-            .with(&[], By::Code(Shape::NewColony)),
+            .with(&[], RouteAnswer::Code(Shape::NewColony)),
         route(
             "GET /colonies/{id}/design-monorepo",
             Reads,
             "clones colony show",
             &[as_arg("id", "name")],
         )
-        .with(&[], By::Code(Shape::ShowColony)),
+        .with(&[], RouteAnswer::Code(Shape::ShowColony)),
         route("PUT /colonies/{id}/design-monorepo", Adds, "clones colony set", &recorded)
-            .with(&[], By::Code(Shape::SaveColony)),
+            .with(&[], RouteAnswer::Code(Shape::SaveColony)),
         route("GET /sessions", Reads, "session list", &[same("all")]),
         route("POST /sessions", Adds, "session new", &[same("plan")]),
         route("POST /sessions/{id}/end", Adds, "session end", &[same("id")]),
@@ -135,7 +136,7 @@ fn of_the_map() -> Vec<Route> {
     let sources = how("enabled_sources", crate::cli::actions::How::As("sources"));
     vec![
         route("GET /repo-map", Reads, "map show", &[url, branch, commit, rev, offline])
-            .with(FRESH, By::Code(Shape::Map)),
+            .with(FRESH, RouteAnswer::Code(Shape::Map)),
         route(
             "GET /repo-map/tree",
             Reads,
@@ -151,14 +152,14 @@ fn of_the_map() -> Vec<Route> {
                 same("tokens"),
             ],
         )
-        .with(FRESH, By::Code(Shape::Tree)),
+        .with(FRESH, RouteAnswer::Code(Shape::Tree)),
         route(
             "POST /repo-map/preview",
             Reads,
             "map preview",
             &[url, branch, commit, rev, offline, as_arg("base_scope_id", "base_scope"), sources],
         )
-        .with(FRESH, By::Code(Shape::MapPreview)),
+        .with(FRESH, RouteAnswer::Code(Shape::MapPreview)),
         route(
             "POST /vcm/map",
             Adds,
@@ -174,7 +175,7 @@ fn of_the_map() -> Vec<Route> {
                 same("worktree"),
             ],
         )
-        .with(FRESH, By::Code(Shape::StartMap)),
+        .with(FRESH, RouteAnswer::Code(Shape::StartMap)),
     ]
 }
 
@@ -193,13 +194,14 @@ fn of_operations() -> Vec<Route> {
 /// A route about operations, whose answers no command has.
 fn operation(name: &'static str, effect: Effect, shape: Shape) -> Route {
     let own: &[_] = if name.ends_with("{op_id}") { &["op_id"] } else { &[] };
-    route(name, effect, "map", &[]).with(own, By::Code(shape))
+    route(name, effect, "map", &[]).with(own, RouteAnswer::Code(shape))
 }
 
 fn of_pages() -> Vec<Route> {
     let page_ids = as_arg("page_ids", "ids").required();
     vec![
-        route("GET /vcm/scopes", Reads, "map scopes", &[]).with(&[], By::Code(Shape::Scopes)),
+        route("GET /vcm/scopes", Reads, "map scopes", &[])
+            .with(&[], RouteAnswer::Code(Shape::Scopes)),
         route("DELETE /vcm/scopes/{id}", Adds, "map scopes unmap", &[same("id")]),
         route(
             "GET /vcm/pages",
@@ -213,11 +215,11 @@ fn of_pages() -> Vec<Route> {
                 same("path"),
             ],
         )
-        .with(&[], By::Code(Shape::Pages)),
+        .with(&[], RouteAnswer::Code(Shape::Pages)),
         route("GET /vcm/pages/{id}", Reads, "pages show --neighbours", &[how("id", Text("ids"))]),
         route("GET /vcm/stats", Reads, "pages stats", &[same("scope")]),
         route("GET /vcm/working-set", Reads, "pages resident", &[])
-            .with(&["agent"], By::Code(Shape::WorkingSet)),
+            .with(&["agent"], RouteAnswer::Code(Shape::WorkingSet)),
         route(
             "GET /vcm/graph",
             Reads,
@@ -278,7 +280,7 @@ fn of_knowledge() -> Vec<Route> {
                 how("limit", Number("limit", Some(100))),
             ],
         )
-        .with(&[], By::Stream),
+        .with(&[], RouteAnswer::Stream),
     ]
 }
 
@@ -333,7 +335,7 @@ fn of_work() -> Vec<Route> {
                 as_arg("path", "paths"),
             ],
         )
-        .with(&["since_left"], By::Code(Shape::Diff)),
+        .with(&["since_left"], RouteAnswer::Code(Shape::Diff)),
         route(
             "POST /merge",
             Adds,
@@ -349,9 +351,9 @@ fn of_work() -> Vec<Route> {
             ],
         ),
         route("POST /land", Destroys, "land", &[names, into, same("squash"), all, except])
-            .with(&[], By::Code(Shape::StartTrain(Kind::Land))),
+            .with(&[], RouteAnswer::Code(Shape::StartTrain(Kind::Land))),
         route("POST /try", Adds, "try", &[names, into, all, except])
-            .with(&[], By::Code(Shape::StartTrain(Kind::Try))),
+            .with(&[], RouteAnswer::Code(Shape::StartTrain(Kind::Try))),
         route("GET /decisions", Reads, "decisions", &[same("limit"), as_arg("path", "paths")]),
     ]
 }

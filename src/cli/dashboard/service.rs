@@ -24,7 +24,7 @@ use super::files::INDEX;
 use super::guard::{self, Refusal, Target};
 use super::login::Attempt;
 use super::requests::{self, RouteRequest};
-use super::routes::{BASE, By, ROUTES, Route};
+use super::routes::{BASE, ROUTES, Route, RouteAnswer};
 use super::server::{Dashboard, MAX_FETCHES, about_routes};
 use super::shapes::Shape;
 use super::{colonies, maps, operation_routes, repo_map, shapes, stream, trains};
@@ -111,8 +111,10 @@ async fn file(State(dashboard): State<Arc<Dashboard>>, request: Request) -> Resp
 /// Answers a route.
 fn answered(dashboard: &Dashboard, route: &'static Route, asked: RouteRequest) -> Reply {
     let reply = match route.by {
-        By::Code(shape) => shaped(dashboard, route, shape, asked),
-        By::Command | By::Login | By::Stream => dashboard.run(route, asked).map(Reply::from),
+        RouteAnswer::Code(shape) => shaped(dashboard, route, shape, asked),
+        RouteAnswer::Command | RouteAnswer::Login | RouteAnswer::Stream => {
+            dashboard.run(route, asked).map(Reply::from)
+        }
     };
     reply.unwrap_or_else(|error| about_routes(Answered::of_error(&error)).into())
 }
@@ -153,7 +155,7 @@ impl Dashboard {
         request: Request,
     ) -> std::result::Result<Response, Refusal> {
         let (parts, body) = request.into_parts();
-        let is_login = matches!(route.by, By::Login);
+        let is_login = matches!(route.by, RouteAnswer::Login);
         let client = if is_login { String::new() } else { self.client(&parts.headers)? };
         let has_body = matches!(parts.method, Method::POST | Method::PUT);
         requests::require_one_place(has_body, &parts.uri, &body)?;
@@ -180,7 +182,7 @@ impl Dashboard {
         if self.about.read_only && !route.only_reads() && !asked.dry_run {
             return Err(guard::read_only());
         }
-        if matches!(route.by, By::Stream) && stream::is_wanted(&parts.headers) {
+        if matches!(route.by, RouteAnswer::Stream) && stream::is_wanted(&parts.headers) {
             let since = asked.text("since").map(str::to_owned);
             return Ok(stream::open(&self, asked.client, since));
         }
@@ -208,7 +210,8 @@ impl Dashboard {
 
     /// Lets few calls at once wait for the network: a server that never answers holds none of the others up.
     fn fetch(&self, route: &Route, asked: &RouteRequest) -> Result<Option<OwnedSemaphorePermit>> {
-        let may_fetch = matches!(route.by, By::Code(Shape::Map | Shape::Tree | Shape::MapPreview));
+        let may_fetch =
+            matches!(route.by, RouteAnswer::Code(Shape::Map | Shape::Tree | Shape::MapPreview));
         if !may_fetch || !asked.arguments.contains_key("origin_url") {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ use crate::cli::served::run_action::{Answered, Own, Place};
 use crate::model::{Code, Error, Result};
 use crate::records::consent;
 
-use super::answer::{AnswerText, Rests};
+use super::answer::{AnswerText, KeptAnswers};
 use super::attend::{attend, progress};
 use super::directory::{self, KnownClones};
 use super::updates::Subscriptions;
@@ -38,7 +38,7 @@ pub(super) struct Server {
 /// The memory between calls.
 #[derive(Default)]
 struct Kept {
-    rests: Rests,
+    rests: KeptAnswers,
     clones: KnownClones,
 }
 

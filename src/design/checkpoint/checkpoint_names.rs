@@ -5,7 +5,7 @@ use crate::model::id::OperationId;
 use crate::model::text::nearest;
 use crate::model::{Code, Error, Result};
 
-use super::checkpoints::{Checkpoint, Which, list};
+use super::checkpoints::{Checkpoint, CheckpointKind, list};
 use super::{deleted_names, published_checkpoints};
 
 /// Finds a checkpoint by id, label, a unique prefix of either, `@{n}` or `auto@{n}`; one that an
@@ -16,13 +16,14 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         let count = all.len();
         return match count.checked_sub(back + 1).filter(|at| *at < count) {
             Some(at) => Ok(all.swap_remove(at)),
-            None if which == Which::Automatic => {
+            None if which == CheckpointKind::Automatic => {
                 Err(not_found(name).hint("git colony checkpoints --auto"))
             }
             None => Err(not_found(name)),
         };
     }
-    let (named, automatic) = (list(repo, Which::Named)?, list(repo, Which::Automatic)?);
+    let (named, automatic) =
+        (list(repo, CheckpointKind::Named)?, list(repo, CheckpointKind::Automatic)?);
     let damaged = named
         .damaged
         .iter()
@@ -59,7 +60,8 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
 
 /// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
 pub fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
-    let [named, automatic] = [list(repo, Which::Named)?, list(repo, Which::Automatic)?];
+    let [named, automatic] =
+        [list(repo, CheckpointKind::Named)?, list(repo, CheckpointKind::Automatic)?];
     let mut all = named.sound.iter().chain(&automatic.sound);
     Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))
 }
@@ -143,10 +145,10 @@ pub(in crate::design) fn is_counted_from_head(name: &str) -> bool {
 /// The minimum length of a prefix of an id.
 const MIN_PREFIX: usize = 4;
 
-fn parse_position(name: &str) -> Option<(Which, usize)> {
+fn parse_position(name: &str) -> Option<(CheckpointKind, usize)> {
     let (which, rest) = match name.strip_prefix("auto") {
-        Some(rest) => (Which::Automatic, rest),
-        None => (Which::Named, name),
+        Some(rest) => (CheckpointKind::Automatic, rest),
+        None => (CheckpointKind::Named, name),
     };
     let digits = rest.strip_prefix("@{")?.strip_suffix('}')?;
     Some((which, digits.parse().ok()?))

@@ -70,7 +70,7 @@ pub struct Listed {
 
 /// Which checkpoints are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum CheckpointKind {
     /// Those that were made on request.
     Named,
     /// The automatic ones, of every worktree.
@@ -78,7 +78,7 @@ pub enum Which {
 }
 
 /// Lists checkpoints. Within one worktree the order is that of its log, whatever the clock said.
-pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
+pub fn list(repo: &Repo, which: CheckpointKind) -> Result<Listed> {
     let mut all: Vec<FoundRef> = Vec::new();
     for place in places_of(which) {
         let known: BTreeSet<(String, Oid)> = all.iter().map(identity).collect();
@@ -103,8 +103,8 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
 
 /// Lists the checkpoints of a session, automatic ones too, oldest first: by its id or the beginning of it.
 pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
-    let mut listed = list(repo, Which::Named)?;
-    listed.sound.extend(list(repo, Which::Automatic)?.sound);
+    let mut listed = list(repo, CheckpointKind::Named)?;
+    listed.sound.extend(list(repo, CheckpointKind::Automatic)?.sound);
     let id = |one: &Checkpoint| Some(one.session.as_ref()?.as_str().to_owned());
     let is_whole = listed.sound.iter().any(|one| id(one).is_some_and(|id| id == name));
     listed.sound.retain(|one| {
@@ -122,7 +122,7 @@ pub(in crate::design) fn identity(reference: &FoundRef) -> (String, Oid) {
 
 /// Reads at most `limit` checkpoints, newest first by the time in their names; does not open the
 /// others.
-pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
+pub fn newest(repo: &Repo, which: CheckpointKind, limit: usize) -> Vec<Checkpoint> {
     let mut names = names_in(repo, which);
     names.sort_by_key(|name| std::cmp::Reverse(last_part(name)));
     names.dedup_by_key(|name| last_part(name));
@@ -137,21 +137,22 @@ pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
 /// automatic ones of the given worktree count. Opens no object.
 pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
     let automatic = key.map(|key| repo.ref_names_below(&ref_names::automatic_of(key)));
-    let names = names_in(repo, Which::Named).into_iter().chain(automatic.into_iter().flatten());
+    let names =
+        names_in(repo, CheckpointKind::Named).into_iter().chain(automatic.into_iter().flatten());
     let moment = |name: &RefName| time::parse_compact(last_part(name).split('-').next()?);
     names.filter_map(|name| moment(&name)).max()
 }
 
 /// Returns the ref names of checkpoints, for named ones of both places; opens none.
-pub fn names_in(repo: &Repo, which: Which) -> Vec<RefName> {
+pub fn names_in(repo: &Repo, which: CheckpointKind) -> Vec<RefName> {
     let places = places_of(which).iter();
     places.flat_map(|place| repo.ref_names_below(place)).collect()
 }
 
-fn places_of(which: Which) -> &'static [&'static str] {
+fn places_of(which: CheckpointKind) -> &'static [&'static str] {
     match which {
-        Which::Named => &ref_names::CHECKPOINT_PLACES,
-        Which::Automatic => &[ref_names::AUTOMATIC],
+        CheckpointKind::Named => &ref_names::CHECKPOINT_PLACES,
+        CheckpointKind::Automatic => &[ref_names::AUTOMATIC],
     }
 }
 
@@ -164,7 +165,7 @@ fn last_part(name: &RefName) -> String {
 pub(in crate::design) fn read(
     repo: &Repo,
     reference: &FoundRef,
-    which: Which,
+    which: CheckpointKind,
 ) -> Result<Checkpoint, String> {
     let sha = repo.peel(reference.id).map_err(|flaw| flaw.to_string())?;
     let commit = repo.read_commit(sha).map_err(|error| error.message())?;
@@ -177,7 +178,9 @@ pub(in crate::design) fn read(
     };
     let tagger = tag.and_then(|tag| tag.tagger).unwrap_or(commit.committer);
     let moment = tagger.moment();
-    let label = if message.label.is_empty() && which == Which::Named && message.operation.is_none()
+    let label = if message.label.is_empty()
+        && which == CheckpointKind::Named
+        && message.operation.is_none()
     {
         checkpoint_id.clone()
     } else {
@@ -203,13 +206,13 @@ pub(in crate::design) fn read(
     })
 }
 
-fn id_of(name: &RefName, which: Which) -> String {
+fn id_of(name: &RefName, which: CheckpointKind) -> String {
     match which {
-        Which::Named => {
+        CheckpointKind::Named => {
             let of_place = ref_names::parse_checkpoint(name);
             format!("checkpoint/{}", of_place.unwrap_or_default())
         }
-        Which::Automatic => format!("auto/{}", last_part(name)),
+        CheckpointKind::Automatic => format!("auto/{}", last_part(name)),
     }
 }
 

@@ -39,7 +39,7 @@ use super::merge::target_branch::retried;
 use super::submodule::snapshots::{SubmoduleReport, SubmoduleStates};
 use super::worktree::{place, tell_late};
 use assemble::Draft;
-use checkpoints::Which;
+use checkpoints::CheckpointKind;
 use left_out::{Allowances, LeftOut};
 use worktree_snapshot::Kept;
 
@@ -287,10 +287,10 @@ impl CheckpointReport {
 /// many to read them all.
 fn label_uses(repo: &Repo, label: &str) -> Result<usize> {
     const MAX_READ: usize = 1_000;
-    if checkpoints::names_in(repo, Which::Named).len() > MAX_READ {
+    if checkpoints::names_in(repo, CheckpointKind::Named).len() > MAX_READ {
         return Ok(0);
     }
-    let all = checkpoints::list(repo, Which::Named)?.sound;
+    let all = checkpoints::list(repo, CheckpointKind::Named)?.sound;
     Ok(all.iter().filter(|one| one.label == label).count())
 }
 

@@ -10,12 +10,12 @@ use crate::store::key;
 use crate::store::refs::ref_names;
 
 use super::checkpoint_names;
-use super::checkpoints::{self, Checkpoint, Listed, Which};
+use super::checkpoints::{self, Checkpoint, CheckpointKind, Listed};
 
 /// Lists the named checkpoints of this repository and, marked by agent, those that agents have
 /// published and that are not here.
 pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
-    let mut listed = checkpoints::list(repo, Which::Named)?;
+    let mut listed = checkpoints::list(repo, CheckpointKind::Named)?;
     let mut known = BTreeSet::new();
     for place in ref_names::CHECKPOINT_PLACES {
         known.extend(repo.refs_below(place)?.iter().map(checkpoints::identity));
@@ -60,7 +60,7 @@ fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
         };
         let as_here = FoundRef { name: ref_names::checkpoint(published), id: reference.id };
         // A damaged checkpoint of an agent is not listed here.
-        let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, Which::Named) else {
+        let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, CheckpointKind::Named) else {
             continue;
         };
         checkpoint.git_ref = name.replacen("refs/", "", 1);

@@ -11,7 +11,7 @@ use crate::git::worktree::scan::UntrackedKind;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::FileMoves;
-use crate::store::operation::moves::{self, Emptied, Want};
+use crate::store::operation::moves::{self, Emptied, PathTarget};
 use crate::store::operation::operation_record::Source;
 
 /// Lists the new paths that sparse checkout leaves out of the working tree, if nothing exists there
@@ -57,10 +57,10 @@ pub(in crate::design) fn plan_moves(
         let want = match (change.old, change.new) {
             // The directory of a submodule belongs to its own repository.
             (Some(old), None) if old.is_submodule() => continue,
-            (_, None) => Want::Nothing,
+            (_, None) => PathTarget::Nothing,
             (Some(old), Some(new)) if old.is_submodule() && new.is_submodule() => continue,
-            (_, Some(new)) if new.is_submodule() => Want::Directory,
-            (_, Some(new)) => Want::File(Source::Staged { id: new.id }),
+            (_, Some(new)) if new.is_submodule() => PathTarget::Directory,
+            (_, Some(new)) => PathTarget::File(Source::Staged { id: new.id }),
         };
         if !change.path.is_safe() {
             return Err(Error::new(

@@ -36,7 +36,7 @@ pub(super) struct PickNote {
     /// The tip of the branch.
     pub(super) tip: Oid,
     /// The commits written so far, one on the other.
-    done: Vec<Made>,
+    done: Vec<PickedCommit>,
     /// The commit in conflict.
     pub(super) at: Named,
     /// The commits after it.
@@ -50,7 +50,7 @@ pub(super) struct Named {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Made {
+struct PickedCommit {
     from: Named,
     to: Oid,
 }
@@ -73,7 +73,7 @@ pub(super) fn open(
     stuck: &Stuck,
 ) -> Result<Vec<StateFile>> {
     let repo = &session.repo;
-    let made = written.iter().map(|(from, to)| Made { from: Named::of(from), to: *to });
+    let made = written.iter().map(|(from, to)| PickedCommit { from: Named::of(from), to: *to });
     let note = PickNote {
         format: FORMAT,
         tip,

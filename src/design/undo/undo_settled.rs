@@ -11,7 +11,7 @@ use crate::git::TreeEntry;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Record;
-use crate::store::operation::moves::Want;
+use crate::store::operation::moves::PathTarget;
 use crate::store::operation::operation_record::{IndexTarget, Source};
 
 use super::plain_git::conflicted_in;
@@ -23,7 +23,7 @@ pub(in crate::design) fn settled_since(
     session: &Session,
     record: &Record,
     kept: &Kept,
-) -> Result<BTreeMap<RepoPath, Want>> {
+) -> Result<BTreeMap<RepoPath, PathTarget>> {
     let mut settled = BTreeMap::new();
     let (true, Some(before)) = (record.opens_state(), record.snapshot) else {
         return Ok(settled);
@@ -54,8 +54,8 @@ pub(in crate::design) fn settled_since(
             continue;
         }
         let want = match change.new {
-            Some(entry) => Want::File(Source::Staged { id: entry.id }),
-            None => Want::Nothing,
+            Some(entry) => PathTarget::File(Source::Staged { id: entry.id }),
+            None => PathTarget::Nothing,
         };
         settled.insert(change.path, want);
     }

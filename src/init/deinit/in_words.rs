@@ -1,6 +1,6 @@
 //! Describes the parts that a deinit removes and those that stay.
 
-use crate::design::checkpoint::checkpoints::{self, Which};
+use crate::design::checkpoint::checkpoints::{self, CheckpointKind};
 use crate::git::Repo;
 use crate::git::lfs::lfs_pointer::LfsOid;
 use crate::git::refs::FoundRef;
@@ -14,7 +14,7 @@ use crate::store::large_files::retained_objects;
 pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<String>> {
     /// The maximum number of checkpoints that are named.
     const FEW: usize = 3;
-    let mut all = checkpoints::list(repo, Which::Named)?.sound;
+    let mut all = checkpoints::list(repo, CheckpointKind::Named)?.sound;
     all.retain(|one| {
         let name = format!("refs/{}", one.git_ref);
         own.iter().any(|own| own.name.to_string() == name)

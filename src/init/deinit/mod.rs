@@ -16,7 +16,7 @@ use crate::git::{ObjectWrites, Repo};
 use crate::lfs::store_url;
 use crate::lfs::uninstall;
 use crate::model::{Code, Error, Result, text};
-use crate::setup::hooks::{self, Act, Target};
+use crate::setup::hooks::{self, HookChange, Target};
 use crate::setup::{info_attributes, merge_drivers};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -84,7 +84,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     // The previous hooks are recorded in our folder, so hooks are removed while it exists.
     let mut left = Vec::new();
     for (target, _) in &before.hooks {
-        left.extend(hooks::install::run(session, Act::Uninstall, *target)?.left);
+        left.extend(hooks::install::run(session, HookChange::Uninstall, *target)?.left);
     }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     if let Some(places) = Places::find(&session.repo)? {

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use crate::git::{Objects, Oid};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 use crate::source::globs::Globs;
-use crate::source::lister::{self, Directory, FoundDirectory, Listed, ListedFile, Visitor, Want};
+use crate::source::lister::{
+    self, Directory, DirectoryChoice, FoundDirectory, Listed, ListedFile, Visitor,
+};
 use crate::source::literature::{Fetch, Library, Literature};
 use crate::source::parts;
 use crate::source::record::Record;
@@ -141,13 +143,13 @@ struct Mapper<'a, 'c> {
 }
 
 impl Visitor for Mapper<'_, '_> {
-    fn enter(&mut self, folder: &FoundDirectory) -> Result<Want> {
+    fn enter(&mut self, folder: &FoundDirectory) -> Result<DirectoryChoice> {
         self.entered = true;
         let Some(row) = self.row(&folder.path)? else {
-            return Ok(Want::Files);
+            return Ok(DirectoryChoice::Files);
         };
         let same = row.tree == folder.tree.to_string() && row.rules == folder.rules;
-        Ok(if same { Want::Nothing } else { Want::Files })
+        Ok(if same { DirectoryChoice::Nothing } else { DirectoryChoice::Files })
     }
 
     fn directory(&mut self, directory: Directory) -> Result<()> {

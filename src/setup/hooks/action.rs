@@ -19,18 +19,18 @@ use super::script::Content;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum HookChange {
     /// Install ours.
     Install,
     /// Uninstall ours, and restore the earlier ones.
     Uninstall,
 }
 
-impl Serialize for Act {
+impl Serialize for HookChange {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
-            Act::Install => "install",
-            Act::Uninstall => "uninstall",
+            HookChange::Install => "install",
+            HookChange::Uninstall => "uninstall",
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::store::files::places::HookPlaces;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::commit_point::refuse_nested;
 
-use super::action::{Act, Action};
+use super::action::{Action, HookChange};
 use super::agents::{self, Agent, AgentPlan};
 use super::folder::HooksFolder;
 use super::home::Home;
@@ -76,19 +76,19 @@ pub struct InstallReport {
     pub dry_run: bool,
     /// What was asked for.
     #[serde(skip)]
-    pub act: Act,
+    pub act: HookChange,
 }
 
 impl InstallReport {
     /// Returns the hooks that do not run although they were to be installed.
     pub fn missing(&self) -> Vec<&HookStatus> {
-        let wanted = self.act == Act::Install && !self.dry_run;
+        let wanted = self.act == HookChange::Install && !self.dry_run;
         self.hooks.iter().filter(|hook| wanted && !hook.runs).collect()
     }
 }
 
 /// Installs or uninstalls; in a dry run, only plans that. A repeated run does only the missing steps.
-pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
+pub fn run(session: &Session, act: HookChange, target: Target) -> Result<InstallReport> {
     let lock = (!session.is_dry()).then(|| take_lock(session)).transpose()?;
     let mut report = match target {
         Target::Git => {
@@ -125,10 +125,10 @@ fn take_lock(session: &Session) -> Result<WorktreeLock> {
 }
 
 /// Lists the programs whose hooks stay when git's are uninstalled.
-fn others(session: &Session, act: Act, target: Target) -> Vec<&'static str> {
+fn others(session: &Session, act: HookChange, target: Target) -> Vec<&'static str> {
     let stays = |other: &Target| *other != target && is_recorded(session, *other);
     let all = Target::ALL.into_iter().filter(stays);
-    let goes = (act, target) == (Act::Uninstall, Target::Git);
+    let goes = (act, target) == (HookChange::Uninstall, Target::Git);
     all.filter(|_| goes).map(Target::as_str).collect()
 }
 
@@ -150,14 +150,14 @@ fn hooks_of(session: &Session, target: Target) -> Result<Vec<HookStatus>> {
     }
 }
 
-fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: Act) -> InstallReport {
+fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: HookChange) -> InstallReport {
     InstallReport {
         hooks: Vec::new(),
         target: agent.as_str(),
         changed: plan.changes(),
         steps: plan.steps(),
         diff: Some(plan.diff()),
-        note: (act == Act::Install).then(|| plan.note()),
+        note: (act == HookChange::Install).then(|| plan.note()),
         left: plan.left(),
         others: Vec::new(),
         dry_run: false,
@@ -172,11 +172,11 @@ struct GitPlan {
 }
 
 impl GitPlan {
-    fn make(session: &Session, act: Act) -> Result<GitPlan> {
+    fn make(session: &Session, act: HookChange) -> Result<GitPlan> {
         let folder = HooksFolder::find(&session.repo, &session.world)?;
         match act {
-            Act::Install => GitPlan::install(session, &folder),
-            Act::Uninstall => GitPlan::uninstall(session, &folder),
+            HookChange::Install => GitPlan::install(session, &folder),
+            HookChange::Uninstall => GitPlan::uninstall(session, &folder),
         }
     }
 
@@ -236,17 +236,17 @@ impl GitPlan {
         Ok(GitPlan { actions, left })
     }
 
-    fn apply(&self, session: &Session, act: Act) -> Result<()> {
+    fn apply(&self, session: &Session, act: HookChange) -> Result<()> {
         for action in &self.actions {
             action.apply(session)?;
         }
         match act {
-            Act::Install => Ok(()),
-            Act::Uninstall => forget_git(session),
+            HookChange::Install => Ok(()),
+            HookChange::Uninstall => forget_git(session),
         }
     }
 
-    fn report(&self, act: Act) -> InstallReport {
+    fn report(&self, act: HookChange) -> InstallReport {
         let steps: Vec<String> = self.actions.iter().filter_map(Action::describe).collect();
         InstallReport {
             hooks: Vec::new(),

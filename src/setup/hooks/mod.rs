@@ -26,7 +26,7 @@ mod redirect;
 mod script;
 mod state;
 
-pub use action::Act;
+pub use action::HookChange;
 pub use agents::Agent;
 pub use folder::FolderSort;
 pub use hook_state::{HookState, HookStatus};

@@ -10,7 +10,7 @@ use super::operation_record::{Directory, FileMoves, FilePlacement, Record, Sourc
 
 /// The wanted state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum PathTarget {
     /// Nothing.
     Nothing,
     /// A file or symlink from `Source`.
@@ -32,7 +32,7 @@ pub enum Emptied<'a> {
 /// `cwd` is the caller's directory in the working tree; it and its parents are not removed.
 pub fn plan(
     files: &WorktreeFiles,
-    wants: &BTreeMap<RepoPath, Want>,
+    wants: &BTreeMap<RepoPath, PathTarget>,
     emptied: &Emptied<'_>,
     cwd: Option<&RepoPath>,
 ) -> Result<FileMoves> {
@@ -44,12 +44,12 @@ pub fn plan(
     planner.find_new_directories(&needed)?;
     for (path, want) in wants {
         match want {
-            Want::Nothing => {}
-            Want::Directory => {
+            PathTarget::Nothing => {}
+            PathTarget::Directory => {
                 let directory = Directory { path: path.clone(), mode: None };
                 planner.moves.make_directories.push(directory);
             }
-            Want::File(source) => {
+            PathTarget::File(source) => {
                 let place = FilePlacement { path: path.clone(), source: source.clone() };
                 planner.moves.place.push(place);
             }
@@ -66,21 +66,21 @@ pub fn plan_inverse(
     files: &WorktreeFiles,
     record: &Record,
     late: &[LateFile],
-    further: BTreeMap<RepoPath, Want>,
+    further: BTreeMap<RepoPath, PathTarget>,
     cwd: Option<&RepoPath>,
 ) -> Result<FileMoves> {
     let mut wants = further;
     for place in &record.files.place {
-        wants.insert(place.path.clone(), Want::Nothing);
+        wants.insert(place.path.clone(), PathTarget::Nothing);
     }
     for (number, path) in record.files.aside.iter().enumerate() {
         let source = Source::Kept { operation: record.op, number };
-        wants.insert(path.clone(), Want::File(source));
+        wants.insert(path.clone(), PathTarget::File(source));
     }
     for late in late {
         if fits_beside(&wants, &late.path) {
             let source = Source::Late { operation: record.op, name: late.name.clone() };
-            wants.insert(late.path.clone(), Want::File(source));
+            wants.insert(late.path.clone(), PathTarget::File(source));
         }
     }
     let made = record.files.make_directories.iter().map(|directory| &directory.path);
@@ -97,10 +97,10 @@ pub fn plan_inverse(
 }
 
 /// Returns `true` if a file can be at a path: no other wanted file is above or below it.
-fn fits_beside(wants: &BTreeMap<RepoPath, Want>, path: &RepoPath) -> bool {
-    let clashes = |(other, want): (&RepoPath, &Want)| {
+fn fits_beside(wants: &BTreeMap<RepoPath, PathTarget>, path: &RepoPath) -> bool {
+    let clashes = |(other, want): (&RepoPath, &PathTarget)| {
         let apart = !other.is_at_or_below(path) && !path.is_at_or_below(other);
-        *want != Want::Nothing && other != path && !apart
+        *want != PathTarget::Nothing && other != path && !apart
     };
     !wants.iter().any(clashes)
 }
@@ -112,8 +112,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn make_room(&mut self, path: &RepoPath, want: &Want) -> Result<()> {
-        let needs_parents = !matches!(want, Want::Nothing);
+    fn make_room(&mut self, path: &RepoPath, want: &PathTarget) -> Result<()> {
+        let needs_parents = !matches!(want, PathTarget::Nothing);
         for parent in path.ancestors() {
             match self.look(&parent)? {
                 PathState::Directory(_) => {}
@@ -128,9 +128,11 @@ impl Planner<'_> {
         }
         match (self.look(path)?, want) {
             (PathState::Nothing, _)
-            | (PathState::Directory(_), Want::Nothing | Want::Directory) => {}
+            | (PathState::Directory(_), PathTarget::Nothing | PathTarget::Directory) => {}
             (PathState::Other, _) => drop(self.aside.insert(path.clone())),
-            (PathState::Directory(mode), Want::File(_)) => self.empty_directory(path, mode)?,
+            (PathState::Directory(mode), PathTarget::File(_)) => {
+                self.empty_directory(path, mode)?;
+            }
         }
         Ok(())
     }
@@ -197,13 +199,13 @@ impl Planner<'_> {
     }
 }
 
-fn needed_directories(wants: &BTreeMap<RepoPath, Want>) -> BTreeSet<RepoPath> {
+fn needed_directories(wants: &BTreeMap<RepoPath, PathTarget>) -> BTreeSet<RepoPath> {
     let mut needed = BTreeSet::new();
     for (path, want) in wants {
-        if !matches!(want, Want::Nothing) {
+        if !matches!(want, PathTarget::Nothing) {
             needed.extend(path.ancestors());
         }
-        if matches!(want, Want::Directory) {
+        if matches!(want, PathTarget::Directory) {
             needed.insert(path.clone());
         }
     }

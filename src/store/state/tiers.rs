@@ -62,7 +62,7 @@ impl State {
             let (loaded, turn) = match step {
                 TierStep::Access(names) => of_access(connection, owner, names, limits, now)?,
                 TierStep::Hydrate(_) | TierStep::Age => {
-                    let loaded = fragments(connection, owner, Which::All)?;
+                    let loaded = fragments(connection, owner, FragmentChoice::All)?;
                     let turn = loaded.iter().map(|it| it.used).max();
                     (loaded, turn.unwrap_or_default())
                 }
@@ -87,7 +87,7 @@ impl State {
 
     /// Lists the fragments of a project, by name, as they were left, also those that are in no tier.
     pub fn fragments(&mut self, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
-        self.read(|connection| fragments(connection, owner, Which::All))
+        self.read(|connection| fragments(connection, owner, FragmentChoice::All))
     }
 
     /// Lists the fragments in the tiers of a project as they are by now, from the first tier to `last`; nothing is
@@ -99,7 +99,8 @@ impl State {
         limits: TierLimits,
         now: i64,
     ) -> Result<Vec<Fragment>, Unusable> {
-        let mut loaded = self.read(|connection| fragments(connection, owner, Which::To(last)))?;
+        let mut loaded =
+            self.read(|connection| fragments(connection, owner, FragmentChoice::To(last)))?;
         // Time moves nothing up: those of lower tiers do not matter.
         if are_at_rest(&loaded, limits, now) {
             loaded.sort_by(|one, other| one.file.name.cmp(&other.file.name));
@@ -170,7 +171,7 @@ fn key(owner: TierOwner<'_>) -> [&str; 3] {
 
 /// The fragments to load: those without a tier may be many more than the others.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum FragmentChoice {
     All,
     /// Those from the first tier to this one.
     To(Tier),
@@ -181,11 +182,11 @@ const COLUMNS: &str = "resource, path, hash, tokens, bytes, tier, since, used, u
 fn fragments(
     connection: &Connection,
     owner: TierOwner<'_>,
-    which: Which,
+    which: FragmentChoice,
 ) -> Result<Vec<Fragment>, Unusable> {
     let (from, last, order) = match which {
-        Which::All => ("fragments WHERE ?4 IS NULL", None, "ORDER BY resource, path"),
-        Which::To(last) => {
+        FragmentChoice::All => ("fragments WHERE ?4 IS NULL", None, "ORDER BY resource, path"),
+        FragmentChoice::To(last) => {
             ("fragments INDEXED BY fragments_in_tiers WHERE tier <= ?4", Some(last as u8), "")
         }
     };
@@ -218,7 +219,7 @@ fn of_access(
         }
     }
     // A fragment in no tier cannot be used.
-    Ok((fragments(connection, owner, Which::To(Tier::Cold))?, turn))
+    Ok((fragments(connection, owner, FragmentChoice::To(Tier::Cold))?, turn))
 }
 
 /// Returns the fragments of these names that are in a tier.

@@ -11,7 +11,7 @@ use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::diff::{
-    self, ChangeType, DiffEntry, DiffReport, Named, Request, Since, WORKTREE, WithPatch,
+    self, ChangeType, DiffBase, DiffEntry, DiffReport, Named, Request, WORKTREE, WithPatch,
 };
 use crate::desk::completion::Names;
 use crate::desk::log;
@@ -65,7 +65,7 @@ pub(in crate::cli) struct Args {
 struct Range {
     from: String,
     to: String,
-    since: Since,
+    since: DiffBase,
 }
 
 impl Range {
@@ -73,8 +73,8 @@ impl Range {
     fn read(typed: &str) -> Option<Range> {
         let (from, rest) = typed.split_once("..")?;
         let (to, since) = match rest.strip_prefix('.') {
-            Some(to) => (to, Since::MergeBase),
-            None => (rest, Since::First),
+            Some(to) => (to, DiffBase::MergeBase),
+            None => (rest, DiffBase::First),
         };
         if to.starts_with('/') {
             return None;
@@ -177,16 +177,16 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
 }
 
 /// Takes two revisions in one word apart, where no checkpoint is called so.
-fn read_range(session: &Session, args: &mut Args) -> Result<Since, Error> {
+fn read_range(session: &Session, args: &mut Args) -> Result<DiffBase, Error> {
     let Some(typed) = args.from.as_deref().filter(|_| args.to.is_none()) else {
-        return Ok(Since::First);
+        return Ok(DiffBase::First);
     };
     let range = Range::read(typed);
     let Some(range) = range.filter(|_| !args.worktree) else {
-        return Ok(Since::First);
+        return Ok(DiffBase::First);
     };
     if checkpoint_names::is_whole_name(&session.repo, typed)? {
-        return Ok(Since::First);
+        return Ok(DiffBase::First);
     }
     args.from = Some(range.from);
     args.to = Some(range.to);

@@ -16,7 +16,7 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::ui::answer::{Answer as _, Form, Outcome};
 use crate::ui::text;
-use crate::watch::watcher::{self, Done, Go, Options};
+use crate::watch::watcher::{self, Done, Flow, Options};
 use crate::watch::{
     self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchReport, WatchesReport, watch_log,
 };
@@ -228,7 +228,7 @@ fn follow(
         let mut each = all.iter();
         let written = each.try_for_each(|done| write_line(face, done, &line_of(done)));
         failed = written.err();
-        if failed.is_some() || face.has_lost_its_reader() { Go::End } else { Go::On }
+        if failed.is_some() || face.has_lost_its_reader() { Flow::End } else { Flow::On }
     })?;
     if !ran {
         (world.narrate)("another process watches this working tree");

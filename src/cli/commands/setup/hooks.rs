@@ -8,7 +8,7 @@ use crate::cli::{Face, Opening, Run, Stop};
 use crate::lfs::install::refuse_push_without_objects;
 use crate::model::time::Moment;
 use crate::setup::hooks::{
-    self, Act, HookState, HooksStatusReport, InstallReport, Target, install,
+    self, HookChange, HookState, HooksStatusReport, InstallReport, Target, install,
 };
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
@@ -71,8 +71,8 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
-        Some(Action::Install(change)) => apply(face, Act::Install, &change),
-        Some(Action::Uninstall(change)) => apply(face, Act::Uninstall, &change),
+        Some(Action::Install(change)) => apply(face, HookChange::Install, &change),
+        Some(Action::Uninstall(change)) => apply(face, HookChange::Uninstall, &change),
         Some(Action::Status) | None => {
             let session = face.session(Opening::Look)?;
             let report = hooks::status(&session)?;
@@ -81,11 +81,11 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     }
 }
 
-fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop> {
+fn apply(face: &mut Face<'_>, act: HookChange, change: &Change) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(change.dry_run))?;
     // The parser lets nothing else through.
     let target = Target::parse(&change.target).unwrap_or(Target::Git);
-    if (act, target) == (Act::Uninstall, Target::Git) {
+    if (act, target) == (HookChange::Uninstall, Target::Git) {
         refuse_push_without_objects(&session)?;
     }
     let report = install::run(&session, act, target)?;
@@ -95,8 +95,8 @@ fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop
             Target::Agent(agent) => format!(" --for {}", agent.as_str()),
         };
         let (done, back) = match act {
-            Act::Install => ("install", "uninstall"),
-            Act::Uninstall => ("uninstall", "install"),
+            HookChange::Install => ("install", "uninstall"),
+            HookChange::Uninstall => ("uninstall", "install"),
         };
         let way_back = format!("git colony hooks {back}{whose}");
         last_act::note(&session, format!("hooks {done}{whose}"), way_back);
@@ -108,19 +108,19 @@ impl Answer for InstallReport {
     fn message(&self) -> String {
         let target = self.target;
         match (self.act, self.changed, self.dry_run) {
-            (Act::Install, false, _) if self.missing().is_empty() => {
+            (HookChange::Install, false, _) if self.missing().is_empty() => {
                 format!("the hooks for {target} are installed already")
             }
-            (Act::Uninstall, false, _) => format!("no hooks for {target} are installed"),
-            (Act::Install, true, true) => format!("would install the hooks for {target}"),
-            (Act::Uninstall, true, true) => format!("would remove the hooks for {target}"),
-            (Act::Uninstall, true, false) if !self.left.is_empty() => {
+            (HookChange::Uninstall, false, _) => format!("no hooks for {target} are installed"),
+            (HookChange::Install, true, true) => format!("would install the hooks for {target}"),
+            (HookChange::Uninstall, true, true) => format!("would remove the hooks for {target}"),
+            (HookChange::Uninstall, true, false) if !self.left.is_empty() => {
                 format!("removed the hooks for {target}")
             }
-            (Act::Uninstall, true, false) => {
+            (HookChange::Uninstall, true, false) => {
                 format!("removed the hooks for {target}; the previous ones are restored")
             }
-            (Act::Install, ..) => {
+            (HookChange::Install, ..) => {
                 let (missing, all) = (self.missing().len(), self.hooks.len());
                 if missing == 0 {
                     let (hooks, server) = counted(&self.hooks);

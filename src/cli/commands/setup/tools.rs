@@ -9,7 +9,7 @@ use crate::setup::scaffolds;
 use crate::setup::tool_spec::{ToolSpec, WantedTool};
 use crate::setup::tool_target::{self, TypedPlace};
 use crate::setup::tooling_imports::ImportProblem;
-use crate::setup::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
+use crate::setup::tools::{self, FindReport, NewReport, Tool, ToolFilter, ToolsReport};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -178,7 +178,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         }
         Some(Action::Find { query, writable }) => {
             let session = face.session(Opening::Look)?;
-            let which = if writable { Which::Writable } else { Which::All };
+            let which = if writable { ToolFilter::Writable } else { ToolFilter::All };
             let report = tools::find(&session, &query, which)?;
             face.answer(&report)
         }

@@ -9,7 +9,7 @@ use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::design::checkpoint::checkpoint_names;
-use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::design::checkpoint::checkpoints::{self, Checkpoint, CheckpointKind};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
 use crate::design::restore::restore_target::Target;
@@ -127,7 +127,7 @@ fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     } else if let Some(name) = &args.session {
         checkpoints::list_of_session(&face.session(Run::ForReal)?.repo, name)?
     } else {
-        let which = if args.auto { Which::Automatic } else { Which::Named };
+        let which = if args.auto { CheckpointKind::Automatic } else { CheckpointKind::Named };
         checkpoints::list(&face.session(Run::ForReal)?.repo, which)?
     };
     let total = listed.sound.len();

@@ -5,7 +5,7 @@ use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::clones::removal::removed_clone::RemovedClone;
 use crate::design::checkpoint::retention::PruneReport;
-use crate::desk::prune::{self, What};
+use crate::desk::prune::{self, PruneScope};
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -108,7 +108,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         }
         Some(Action::Prune { keep, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = prune::prune(&session, What::Operations, *keep)?;
+            let report = prune::prune(&session, PruneScope::Operations, *keep)?;
             face.answer(&report)
         }
     }

@@ -4,7 +4,7 @@ use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::design::checkpoint::dropped_commits::DroppedCommit;
 use crate::design::checkpoint::retention::PruneReport;
-use crate::desk::prune::{self, What};
+use crate::desk::prune::{self, PruneScope};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::id::SessionId;
 use crate::model::time::Moment;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = prune::prune(&session, What::Everything, args.keep)?;
+    let report = prune::prune(&session, PruneScope::Everything, args.keep)?;
     face.answer(&report)
 }
 

@@ -4,7 +4,7 @@ use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::reading::memory;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
-use crate::sessions::new_session::{NewSessionReport, Where};
+use crate::sessions::new_session::{NewSessionReport, SessionStart};
 use crate::sessions::old_sessions::AdoptReport;
 use crate::sessions::session_changes::{self, SessionChange, SessionChangeReport};
 use crate::sessions::session_list::{self, Listed, SessionsReport};
@@ -156,7 +156,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Action::New(new) => {
             let (world, session) = face.session_anywhere(Run::from(new.dry_run))?;
             let place = SessionPlace::find(&world, session.as_ref(), new.dry_run)?;
-            let place_of_work = if new.clone { Where::AgentsClone } else { Where::Here };
+            let place_of_work =
+                if new.clone { SessionStart::AgentsClone } else { SessionStart::Here };
             let report = new_session::begin(&place, new.plan.as_deref(), place_of_work)?;
             face.answer(&report)
         }

@@ -17,7 +17,7 @@ use crate::cli::served::run_action::Answered;
 use crate::model::escape;
 use crate::text::headed::quoted;
 
-pub(super) use rests::Rests;
+pub(super) use rests::KeptAnswers;
 
 /// The length of a text in the head, in characters; a longer one is cut.
 const MAX_CHARACTERS: usize = 1000;

@@ -17,7 +17,7 @@ const FRAME_TOKENS: usize = 100;
 const MAX_RESTS: usize = 32;
 
 /// The lines of an answer that did not fit.
-struct Rest {
+struct KeptLines {
     token: String,
     lines: VecDeque<String>,
     /// The number of lines before them.
@@ -27,18 +27,18 @@ struct Rest {
 
 /// The rests of answers.
 #[derive(Default)]
-pub(in crate::cli::mcp) struct Rests {
-    kept: VecDeque<Rest>,
+pub(in crate::cli::mcp) struct KeptAnswers {
+    kept: VecDeque<KeptLines>,
     next: u64,
 }
 
-impl Rests {
+impl KeptAnswers {
     /// Cuts an answer to a budget; `nonce` makes its token one that cannot be guessed.
     pub(in crate::cli::mcp) fn fit(&mut self, answer: &mut AnswerText, budget: usize, nonce: &str) {
         let head = serde_json::to_string(&answer.head).expect("a value is JSON");
         let room = budget.saturating_sub(size(&head) + FRAME_TOKENS);
         let lines: VecDeque<String> = std::mem::take(&mut answer.lines).into();
-        let rest = Rest { token: String::new(), sent: 0, total: lines.len(), lines };
+        let rest = KeptLines { token: String::new(), sent: 0, total: lines.len(), lines };
         self.tell(rest, answer, room, nonce);
     }
 
@@ -59,7 +59,7 @@ impl Rests {
     }
 
     /// Moves lines from the rest to the answer, and keeps the others.
-    fn tell(&mut self, mut rest: Rest, answer: &mut AnswerText, room: usize, nonce: &str) {
+    fn tell(&mut self, mut rest: KeptLines, answer: &mut AnswerText, room: usize, nonce: &str) {
         let from = rest.sent + 1;
         let mut used = 0;
         while let Some(line) = rest.lines.pop_front() {
@@ -125,7 +125,7 @@ mod tests {
 
     /// Returns the lines of all parts, each of which fits.
     fn all_of(lines: Vec<String>, budget: usize) -> Vec<Vec<String>> {
-        let mut rests = Rests::default();
+        let mut rests = KeptAnswers::default();
         let mut answer = AnswerText::of_lines("lines", lines);
         rests.fit(&mut answer, budget, "n");
         let mut all = Vec::new();

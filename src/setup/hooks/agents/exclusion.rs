@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::git::Repo;
 use crate::model::{RepoPath, Result};
-use crate::setup::hooks::action::Act;
+use crate::setup::hooks::action::HookChange;
 use crate::setup::info_file::{self, InfoFile};
 use crate::store::Session;
 use crate::store::files::text_diff;
@@ -28,12 +28,16 @@ pub(super) struct ExclusionPlan {
 
 impl ExclusionPlan {
     /// Plans to add or remove the lines of these parts; changes nothing.
-    pub(super) fn make(session: &Session, parts: &[Part], act: Act) -> Result<ExclusionPlan> {
+    pub(super) fn make(
+        session: &Session,
+        parts: &[Part],
+        act: HookChange,
+    ) -> Result<ExclusionPlan> {
         let repo = &session.repo;
         let file = InfoFile::exclude(repo);
         let before = match file.read() {
             // It never had lines of ours: they are added through no link.
-            Err(_) if act == Act::Uninstall => None,
+            Err(_) if act == HookChange::Uninstall => None,
             read => read?,
         };
         let mut lines = info_file::lines_of(before.as_deref().unwrap_or_default());
@@ -41,14 +45,14 @@ impl ExclusionPlan {
         for part in parts {
             let line = line_of(*part);
             match act {
-                Act::Install if repo.is_tracked(&RepoPath::from(part.path()))? => {
+                HookChange::Install if repo.is_tracked(&RepoPath::from(part.path()))? => {
                     tracked.push(part.path());
                 }
-                Act::Install if !lines.contains(&line) => lines.push(line),
-                Act::Uninstall if !is_needed_elsewhere(repo, *part) => {
+                HookChange::Install if !lines.contains(&line) => lines.push(line),
+                HookChange::Uninstall if !is_needed_elsewhere(repo, *part) => {
                     lines.retain(|other| *other != line);
                 }
-                Act::Install | Act::Uninstall => {}
+                HookChange::Install | HookChange::Uninstall => {}
             }
         }
         let after = info_file::with_lines(before.as_deref(), &lines);

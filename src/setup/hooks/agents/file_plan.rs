@@ -1,7 +1,7 @@
 //! The plan for one file of an agent's configuration: the text before, the text after, and the step between.
 
 use crate::model::Result;
-use crate::setup::hooks::action::Act;
+use crate::setup::hooks::action::HookChange;
 use crate::setup::hooks::record::{self, AgentRecord, Blob};
 use crate::store::Session;
 use crate::store::files::text_diff;
@@ -19,23 +19,23 @@ pub(super) struct FilePlan<'a> {
 
 impl<'a> FilePlan<'a> {
     /// Plans to add or remove our entries; changes nothing.
-    pub(super) fn make(session: &'a Session, part: Part, act: Act) -> Result<FilePlan<'a>> {
+    pub(super) fn make(session: &'a Session, part: Part, act: HookChange) -> Result<FilePlan<'a>> {
         let file = part.file(&session.repo);
         let before = match file.read() {
             // It was never ours: there is nothing to remove.
-            Err(_) if act == Act::Uninstall && is_strange(session, part) => {
+            Err(_) if act == HookChange::Uninstall && is_strange(session, part) => {
                 return Ok(FilePlan { part, file, before: None, after: None });
             }
             read => read?,
         };
         let after = match act {
-            Act::Install => {
+            HookChange::Install => {
                 let text = before.as_deref();
                 let text = part.put_in(text).map_err(|why| part.refuse(&why))?;
                 // An entry of the user may be the only one.
                 Some(text).filter(|text| before.is_some() || !text.is_empty())
             }
-            Act::Uninstall => without_ours(session, part, before.as_deref())?,
+            HookChange::Uninstall => without_ours(session, part, before.as_deref())?,
         };
         Ok(FilePlan { part, file, before, after })
     }
@@ -67,13 +67,13 @@ impl<'a> FilePlan<'a> {
     }
 
     /// Carries out the plan.
-    pub(super) fn apply(&self, session: &Session, act: Act) -> Result<()> {
+    pub(super) fn apply(&self, session: &Session, act: HookChange) -> Result<()> {
         let path = self.part.record(&session.repo);
         let known: Option<AgentRecord> = record::read(&path)?;
         if !self.changes() {
             return self.finish(act, known.as_ref());
         }
-        if let (Act::Install, Some(after)) = (act, &self.after) {
+        if let (HookChange::Install, Some(after)) = (act, &self.after) {
             // For a file that we have changed before, the state before that change counts.
             let ours_since = |known: &AgentRecord| {
                 let before = self.before.as_deref().unwrap_or_default();
@@ -101,8 +101,8 @@ impl<'a> FilePlan<'a> {
     }
 
     /// Removes the folder that we created for the file, also for a dead process that removed the file.
-    fn finish(&self, act: Act, known: Option<&AgentRecord>) -> Result<()> {
-        if act == Act::Uninstall && known.is_some_and(|known| known.made_folder) {
+    fn finish(&self, act: HookChange, known: Option<&AgentRecord>) -> Result<()> {
+        if act == HookChange::Uninstall && known.is_some_and(|known| known.made_folder) {
             self.file.remove_folder_if_empty()?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 
-use super::action::Act;
+use super::action::HookChange;
 use super::hook_state::{HookState, HookStatus, SERVER};
 use super::last_fired;
 use super::payload::Payload;
@@ -37,14 +37,18 @@ pub use launch::shell_functions;
 /// The plan for an agent's configuration.
 pub(super) struct AgentPlan<'a> {
     agent: Agent,
-    act: Act,
+    act: HookChange,
     files: Vec<FilePlan<'a>>,
     exclusion: ExclusionPlan,
 }
 
 impl<'a> AgentPlan<'a> {
     /// Plans to add or remove our entries; changes nothing.
-    pub(super) fn make(session: &'a Session, agent: Agent, act: Act) -> Result<AgentPlan<'a>> {
+    pub(super) fn make(
+        session: &'a Session,
+        agent: Agent,
+        act: HookChange,
+    ) -> Result<AgentPlan<'a>> {
         AgentPlan::of_parts(session, agent, &Part::all(agent), act)
     }
 
@@ -52,11 +56,11 @@ impl<'a> AgentPlan<'a> {
         session: &'a Session,
         agent: Agent,
         parts: &[Part],
-        act: Act,
+        act: HookChange,
     ) -> Result<AgentPlan<'a>> {
         let exclusion = ExclusionPlan::make(session, parts, act)?;
         let mut parts = parts.to_vec();
-        if act == Act::Uninstall {
+        if act == HookChange::Uninstall {
             // The one that may have made the folder is the last in it.
             parts.reverse();
         }
@@ -91,8 +95,8 @@ impl<'a> AgentPlan<'a> {
     fn in_order(&self, files: Vec<String>, exclusion: Option<String>) -> Vec<String> {
         let exclusion = exclusion.into_iter();
         match self.act {
-            Act::Install => exclusion.chain(files).collect(),
-            Act::Uninstall => files.into_iter().chain(exclusion).collect(),
+            HookChange::Install => exclusion.chain(files).collect(),
+            HookChange::Uninstall => files.into_iter().chain(exclusion).collect(),
         }
     }
 
@@ -103,13 +107,13 @@ impl<'a> AgentPlan<'a> {
 
     /// Carries out the plan.
     pub(super) fn apply(&self, session: &Session) -> Result<()> {
-        if self.act == Act::Install {
+        if self.act == HookChange::Install {
             self.exclusion.apply(session)?;
         }
         for file in &self.files {
             file.apply(session, self.act)?;
         }
-        if self.act == Act::Install {
+        if self.act == HookChange::Install {
             return Ok(());
         }
         self.exclusion.apply(session)?;
@@ -138,7 +142,7 @@ pub(super) fn follow(
             parts.push(part);
         }
     }
-    AgentPlan::of_parts(inside, agent, &parts, Act::Install)?.apply(inside)?;
+    AgentPlan::of_parts(inside, agent, &parts, HookChange::Install)?.apply(inside)?;
     Ok(left)
 }
 

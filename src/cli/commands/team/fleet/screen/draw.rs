@@ -12,7 +12,7 @@ use crate::ui::answer::Answer as _;
 use crate::ui::layout::{cut, lined_up, width_of};
 use crate::ui::theme::{Line, Palette, Role, Span};
 
-use super::keys::{Does, KEYS, When};
+use super::keys::{KEYS, KeyEffect, RunTime};
 use super::line_edit::LineEdit;
 use super::looker::DeskReading;
 use super::news;
@@ -188,9 +188,9 @@ fn keys(state: &State, columns: usize) -> Line {
 fn help(prefix: &str) -> Vec<Line> {
     let rows = KEYS.iter().filter(|key| !key.shown.is_empty()).map(|key| {
         let (command, waits) = match key.does {
-            Does::Run(offer) => {
+            KeyEffect::Run(offer) => {
                 let words = offer.words.split(" --").next().unwrap_or_default();
-                (words.trim_end(), offer.when == When::AfterEnter)
+                (words.trim_end(), offer.when == RunTime::AfterEnter)
             }
             _ => ("", false),
         };

@@ -12,12 +12,12 @@ pub(super) struct Key {
     pub(super) short: &'static str,
     /// Its purpose.
     pub(super) purpose: &'static str,
-    pub(super) does: Does,
+    pub(super) does: KeyEffect,
 }
 
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum KeyEffect {
     Move(Step),
     Mark,
     /// Marks all rows that are done and merge cleanly.
@@ -46,13 +46,13 @@ pub(super) enum Step {
 pub(super) struct Offer {
     /// Its words after `git colony`; the names follow.
     pub(super) words: &'static str,
-    pub(super) on: On,
-    pub(super) when: When,
+    pub(super) on: NamesGiven,
+    pub(super) when: RunTime,
 }
 
 /// Which names a command gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum On {
+pub(super) enum NamesGiven {
     /// None.
     Nothing,
     /// The agent under the cursor; of a fork without an agent the files are shown.
@@ -71,19 +71,19 @@ pub(super) enum On {
 
 /// When a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum RunTime {
     /// At once: it only looks.
     AtOnce,
     /// After Enter: it changes something, and may be edited before.
     AfterEnter,
 }
 
-const fn looks(words: &'static str) -> Does {
-    Does::Run(Offer { words, on: On::State, when: When::AtOnce })
+const fn looks(words: &'static str) -> KeyEffect {
+    KeyEffect::Run(Offer { words, on: NamesGiven::State, when: RunTime::AtOnce })
 }
 
-const fn changes(words: &'static str, on: On) -> Does {
-    Does::Run(Offer { words, on, when: When::AfterEnter })
+const fn changes(words: &'static str, on: NamesGiven) -> KeyEffect {
+    KeyEffect::Run(Offer { words, on, when: RunTime::AfterEnter })
 }
 
 /// The commands of the line that names those who are merged: to show and to remove them.
@@ -97,63 +97,67 @@ pub(super) const KEYS: [Key; 23] = [
         shown: "j, k",
         short: "",
         purpose: "the next row, the row before, or arrows",
-        does: Does::Move(Step::Down),
+        does: KeyEffect::Move(Step::Down),
     },
     Key {
         codes: &[KeyCode::Up, KeyCode::Char('k')],
         shown: "",
         short: "",
         purpose: "",
-        does: Does::Move(Step::Up),
+        does: KeyEffect::Move(Step::Up),
     },
     Key {
         codes: &[KeyCode::PageDown, KeyCode::Char('J')],
         shown: "J, K",
         short: "",
         purpose: "ten rows on, back, as page down, up",
-        does: Does::Move(Step::Forward(10)),
+        does: KeyEffect::Move(Step::Forward(10)),
     },
     Key {
         codes: &[KeyCode::PageUp, KeyCode::Char('K')],
         shown: "",
         short: "",
         purpose: "",
-        does: Does::Move(Step::Back(10)),
+        does: KeyEffect::Move(Step::Back(10)),
     },
     Key {
         codes: &[KeyCode::Home, KeyCode::Char('g')],
         shown: "g, G",
         short: "",
         purpose: "the first row, the last row",
-        does: Does::Move(Step::First),
+        does: KeyEffect::Move(Step::First),
     },
     Key {
         codes: &[KeyCode::End, KeyCode::Char('G')],
         shown: "",
         short: "",
         purpose: "",
-        does: Does::Move(Step::Last),
+        does: KeyEffect::Move(Step::Last),
     },
     Key {
         codes: &[KeyCode::Char(' ')],
         shown: "space",
         short: "mark",
         purpose: "mark the row, or unmark it",
-        does: Does::Mark,
+        does: KeyEffect::Mark,
     },
     Key {
         codes: &[KeyCode::Char('D')],
         shown: "D",
         short: "",
         purpose: "mark all that are done and merge cleanly",
-        does: Does::MarkDone,
+        does: KeyEffect::MarkDone,
     },
     Key {
         codes: &[KeyCode::Enter],
         shown: "enter",
         short: "show",
         purpose: "its task, commits, files, clashes",
-        does: Does::Run(Offer { words: "agents show", on: On::Agent, when: When::AtOnce }),
+        does: KeyEffect::Run(Offer {
+            words: "agents show",
+            on: NamesGiven::Agent,
+            when: RunTime::AtOnce,
+        }),
     },
     Key {
         codes: &[KeyCode::Char('d')],
@@ -174,10 +178,10 @@ pub(super) const KEYS: [Key; 23] = [
         shown: "o",
         short: "",
         purpose: "what its program prints, as it comes",
-        does: Does::Run(Offer {
+        does: KeyEffect::Run(Offer {
             words: "agents output --follow",
-            on: On::AgentOnly,
-            when: When::AtOnce,
+            on: NamesGiven::AgentOnly,
+            when: RunTime::AtOnce,
         }),
     },
     Key {
@@ -185,76 +189,76 @@ pub(super) const KEYS: [Key; 23] = [
         shown: "s",
         short: "shell",
         purpose: "a shell in its clone; 'exit' leads here",
-        does: Does::Shell,
+        does: KeyEffect::Shell,
     },
     Key {
         codes: &[KeyCode::Char('m')],
         shown: "m",
         short: "merge",
         purpose: "merge marked rows, else this one",
-        does: changes("merge", On::EachRow),
+        does: changes("merge", NamesGiven::EachRow),
     },
     Key {
         codes: &[KeyCode::Char('L')],
         shown: "L",
         short: "land",
         purpose: "test, merge marked agents, else all done",
-        does: changes("land", On::Marked),
+        does: changes("land", NamesGiven::Marked),
     },
     Key {
         codes: &[KeyCode::Char('t')],
         shown: "t",
         short: "",
         purpose: "test marked agents merged, else all done",
-        does: changes("try", On::Marked),
+        does: changes("try", NamesGiven::Marked),
     },
     Key {
         codes: &[KeyCode::Char('u')],
         shown: "u",
         short: "undo",
         purpose: "undo the newest operation",
-        does: changes("undo", On::Nothing),
+        does: changes("undo", NamesGiven::Nothing),
     },
     Key {
         codes: &[KeyCode::Char('n')],
         shown: "n",
         short: "",
         purpose: "an agent: type its name",
-        does: changes("agents new ", On::Nothing),
+        does: changes("agents new ", NamesGiven::Nothing),
     },
     Key {
         codes: &[KeyCode::Char('x')],
         shown: "x",
         short: "",
         purpose: "end programs of marked agents, else this",
-        does: changes("agents stop", On::Agents),
+        does: changes("agents stop", NamesGiven::Agents),
     },
     Key {
         codes: &[KeyCode::Char('R')],
         shown: "R",
         short: "",
         purpose: "remove marked agents, else this one",
-        does: changes("agents remove", On::Agents),
+        does: changes("agents remove", NamesGiven::Agents),
     },
     Key {
         codes: &[KeyCode::Char('/')],
         shown: "/",
         short: "",
         purpose: "only rows with this name or subject",
-        does: Does::Filter,
+        does: KeyEffect::Filter,
     },
     Key {
         codes: &[KeyCode::Char('?')],
         shown: "?",
         short: "keys",
         purpose: "all keys",
-        does: Does::Help,
+        does: KeyEffect::Help,
     },
     Key {
         codes: &[KeyCode::Char('q')],
         shown: "q",
         short: "quit",
         purpose: "leave the screen",
-        does: Does::Quit,
+        does: KeyEffect::Quit,
     },
 ];

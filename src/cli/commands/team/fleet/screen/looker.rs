@@ -43,7 +43,7 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What the screen wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum LookerTask {
     /// Look now.
     Look,
     /// Do not look until the next wish: a command has the terminal.
@@ -59,7 +59,7 @@ pub(super) struct DeskReading {
 
 /// The thread, as the screen sees it.
 pub(super) struct Looker {
-    wishes: Option<Sender<Wish>>,
+    wishes: Option<Sender<LookerTask>>,
     reports: Receiver<Result<DeskReading>>,
     interrupt: Interrupt,
     /// Whether a look was asked for that has not been answered.
@@ -82,16 +82,16 @@ impl Looker {
 
     /// Asks for a look now.
     pub(super) fn look(&mut self) {
-        self.wish(Wish::Look);
+        self.wish(LookerTask::Look);
         self.is_awaited = true;
     }
 
     /// Has it rest until the next look is asked for.
     pub(super) fn rest(&mut self) {
-        self.wish(Wish::Rest);
+        self.wish(LookerTask::Rest);
     }
 
-    fn wish(&self, wish: Wish) {
+    fn wish(&self, wish: LookerTask) {
         // Without the thread there is an old report, and all else works.
         self.wishes.as_ref().map(|wishes| wishes.send(wish).ok());
     }
@@ -135,15 +135,17 @@ struct LookedAt {
 
 impl LookedAt {
     /// Looks when there is a reason to, until the screen ends.
-    fn serve(&mut self, wishes: &Receiver<Wish>, reports: &Sender<Result<DeskReading>>) {
+    fn serve(&mut self, wishes: &Receiver<LookerTask>, reports: &Sender<Result<DeskReading>>) {
         let mut changed_at = Instant::now();
         let mut is_new = false;
         loop {
             let wish = match wishes.recv_timeout(NEWS_INTERVAL) {
-                Ok(Wish::Rest) => match wishes.iter().find(|wish| *wish == Wish::Look) {
-                    Some(wish) => Some(wish),
-                    None => return,
-                },
+                Ok(LookerTask::Rest) => {
+                    match wishes.iter().find(|wish| *wish == LookerTask::Look) {
+                        Some(wish) => Some(wish),
+                        None => return,
+                    }
+                }
                 Ok(wish) => Some(wish),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -32,7 +32,7 @@ use crate::ui::answer::{Form, Outcome};
 use super::desk::Desk;
 use looker::{DeskReading, Looker};
 use run_commands::Runner;
-use state::{Act, State};
+use state::{KeyOutcome, State};
 use terminal::ScreenTerminal;
 
 /// How long a key is waited for before signals and reports are looked at.
@@ -76,7 +76,7 @@ pub(super) fn run(
 
 /// Whether the screen goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Go {
+enum ScreenFlow {
     On,
     End,
 }
@@ -100,7 +100,7 @@ impl DeskScreen {
             let awaited = self.looker.is_awaited;
             let mut wait = if awaited { SHORT_INTERVAL } else { TICK_INTERVAL };
             while let Some(event) = keyboard::next(wait).map_err(Stop::Stream)? {
-                if self.handle(event).map_err(Stop::Stream)? == Go::End {
+                if self.handle(event).map_err(Stop::Stream)? == ScreenFlow::End {
                     return Ok(());
                 }
                 has_changed = true;
@@ -134,7 +134,7 @@ impl DeskScreen {
         has_changed
     }
 
-    fn handle(&mut self, event: Event) -> io::Result<Go> {
+    fn handle(&mut self, event: Event) -> io::Result<ScreenFlow> {
         let desk = Desk::of(&self.looked.report, &self.state.now);
         let act = match event {
             Event::Key(key @ KeyEvent { kind: KeyEventKind::Press | KeyEventKind::Repeat, .. }) => {
@@ -142,21 +142,21 @@ impl DeskScreen {
             }
             Event::Paste(text) => {
                 self.state.paste(&text, &desk);
-                Act::Nothing
+                KeyOutcome::Nothing
             }
-            _ => Act::Nothing,
+            _ => KeyOutcome::Nothing,
         };
         match act {
-            Act::Nothing => {}
-            Act::Quit => return Ok(Go::End),
-            Act::Redraw => self.terminal.redraw()?,
-            Act::Suspend => {
+            KeyOutcome::Nothing => {}
+            KeyOutcome::Quit => return Ok(ScreenFlow::End),
+            KeyOutcome::Redraw => self.terminal.redraw()?,
+            KeyOutcome::Suspend => {
                 self.terminal.leave();
                 foreground::suspend();
                 self.terminal.resume()?;
                 self.looker.look();
             }
-            Act::Run(line) => match typed_commands::read(&line) {
+            KeyOutcome::Run(line) => match typed_commands::read(&line) {
                 Ok(commands) => {
                     self.begin(&line);
                     self.runner.run_all(&commands);
@@ -164,7 +164,7 @@ impl DeskScreen {
                 }
                 Err(refused) => self.state.notice = refused,
             },
-            Act::Shell(agent) => {
+            KeyOutcome::Shell(agent) => {
                 let all = self.looked.report.agents.iter();
                 let mut rows = all.filter(|row| row.agent.as_ref() == Some(&agent));
                 if let Some(path) = rows.find_map(Row::clone_path).map(ToOwned::to_owned) {
@@ -176,7 +176,7 @@ impl DeskScreen {
                 }
             }
         }
-        Ok(Go::On)
+        Ok(ScreenFlow::On)
     }
 
     /// Gives the terminal to a command.

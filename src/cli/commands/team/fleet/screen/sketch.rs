@@ -16,7 +16,7 @@ use crate::ui::theme::Palette;
 use super::draw::draw;
 use super::looker::DeskReading;
 use super::news;
-use super::state::{Act, State};
+use super::state::{KeyOutcome, State};
 
 /// A screen.
 #[derive(Debug)]
@@ -47,13 +47,13 @@ impl Sketcher {
         let desk = Desk::of(&self.looked.report, &now);
         let mut state = State::new(now, Palette::Plain, "git colony".to_owned());
         state.follow(&desk);
-        let mut act = Act::Nothing;
+        let mut act = KeyOutcome::Nothing;
         for key in keys.chars() {
             act = state.press(key_of(key), &desk);
         }
         let asks_for = match act {
-            Act::Nothing => String::new(),
-            Act::Run(line) => line,
+            KeyOutcome::Nothing => String::new(),
+            KeyOutcome::Run(line) => line,
             act => format!("{act:?}"),
         };
         let mut terminal = match Terminal::new(TestBackend::new(columns, rows)) {

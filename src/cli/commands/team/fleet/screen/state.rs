@@ -11,7 +11,7 @@ use crate::model::text::typed_word;
 use crate::model::time::Moment;
 use crate::ui::theme::Palette;
 
-use super::keys::{Does, KEYS, ON_MERGED, Offer, On, Step, When};
+use super::keys::{KEYS, KeyEffect, NamesGiven, ON_MERGED, Offer, RunTime, Step};
 use super::line_edit::{Edited, LineEdit};
 
 /// The state of the screen.
@@ -47,7 +47,7 @@ pub(super) enum Mode {
 
 /// The step after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum KeyOutcome {
     Nothing,
     Quit,
     Suspend,
@@ -126,22 +126,22 @@ impl State {
     }
 
     /// Takes a key.
-    pub(super) fn press(&mut self, key: KeyEvent, desk: &Desk<'_>) -> Act {
+    pub(super) fn press(&mut self, key: KeyEvent, desk: &Desk<'_>) -> KeyOutcome {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('z') if is_control => return Act::Suspend,
-            KeyCode::Char('l') if is_control => return Act::Redraw,
+            KeyCode::Char('z') if is_control => return KeyOutcome::Suspend,
+            KeyCode::Char('l') if is_control => return KeyOutcome::Redraw,
             _ => {}
         }
         match &mut self.mode {
             Mode::Line(line) => match line.press(key) {
-                Edited::Goes => Act::Nothing,
+                Edited::Goes => KeyOutcome::Nothing,
                 Edited::Left => self.back(),
                 Edited::Entered => {
                     let text = line.text();
                     self.back();
                     self.notice.clone_from(&text);
-                    Act::Run(text)
+                    KeyOutcome::Run(text)
                 }
             },
             Mode::Filter(line) => {
@@ -151,39 +151,41 @@ impl State {
                     self.back();
                 }
                 self.follow(desk);
-                Act::Nothing
+                KeyOutcome::Nothing
             }
             Mode::Help => self.back(),
-            Mode::List if is_control && key.code == KeyCode::Char('c') => Act::Quit,
-            Mode::List if is_control || key.modifiers.contains(KeyModifiers::ALT) => Act::Nothing,
+            Mode::List if is_control && key.code == KeyCode::Char('c') => KeyOutcome::Quit,
+            Mode::List if is_control || key.modifiers.contains(KeyModifiers::ALT) => {
+                KeyOutcome::Nothing
+            }
             Mode::List if key.code == KeyCode::Esc => {
                 self.marked.clear();
                 self.filter.clear();
                 self.notice.clear();
                 self.follow(desk);
-                Act::Nothing
+                KeyOutcome::Nothing
             }
             Mode::List => {
                 let known = KEYS.iter().find(|known| known.codes.contains(&key.code));
-                known.map_or(Act::Nothing, |known| self.act(known.does, desk))
+                known.map_or(KeyOutcome::Nothing, |known| self.act(known.does, desk))
             }
         }
     }
 
-    fn back(&mut self) -> Act {
+    fn back(&mut self) -> KeyOutcome {
         self.mode = Mode::List;
-        Act::Nothing
+        KeyOutcome::Nothing
     }
 
-    fn act(&mut self, does: Does, desk: &Desk<'_>) -> Act {
+    fn act(&mut self, does: KeyEffect, desk: &Desk<'_>) -> KeyOutcome {
         let entries = self.entries(desk);
         let entry = entries.get(self.cursor).copied();
         self.notice.clear();
         match does {
-            Does::Quit => return Act::Quit,
-            Does::Help => self.mode = Mode::Help,
-            Does::Filter => self.mode = Mode::Filter(LineEdit::of(self.filter.clone())),
-            Does::Move(step) => {
+            KeyEffect::Quit => return KeyOutcome::Quit,
+            KeyEffect::Help => self.mode = Mode::Help,
+            KeyEffect::Filter => self.mode = Mode::Filter(LineEdit::of(self.filter.clone())),
+            KeyEffect::Move(step) => {
                 self.cursor = match step {
                     Step::Down => self.cursor.saturating_add(1),
                     Step::Up => self.cursor.saturating_sub(1),
@@ -195,16 +197,16 @@ impl State {
                 self.cursor = self.cursor.min(entries.len().saturating_sub(1));
                 self.under_cursor = entries.get(self.cursor).map(|entry| entry.name());
             }
-            Does::Mark => {
+            KeyEffect::Mark => {
                 if let Some(entry @ Entry::Row(_)) = entry {
                     let name = entry.name();
                     if !self.marked.remove(&name) {
                         self.marked.insert(name);
                     }
-                    return self.act(Does::Move(Step::Down), desk);
+                    return self.act(KeyEffect::Move(Step::Down), desk);
                 }
             }
-            Does::MarkDone => {
+            KeyEffect::MarkDone => {
                 let ready = |entry: &&Entry<'_>| matches!(entry, Entry::Row(row) if is_ready(row, desk.branch));
                 let names: Vec<_> = entries.iter().filter(ready).map(|it| it.name()).collect();
                 if names.is_empty() {
@@ -212,31 +214,31 @@ impl State {
                 }
                 self.marked.extend(names);
             }
-            Does::Shell => match entry {
+            KeyEffect::Shell => match entry {
                 Some(Entry::Row(Row { agent: Some(agent), .. })) => {
-                    return Act::Shell(agent.clone());
+                    return KeyOutcome::Shell(agent.clone());
                 }
                 _ => self.refuse(entry, "has no clone"),
             },
-            Does::Run(offer) => return self.offer(offer, entry, desk),
+            KeyEffect::Run(offer) => return self.offer(offer, entry, desk),
         }
-        Act::Nothing
+        KeyOutcome::Nothing
     }
 
     /// Writes the command of a key into the bottom line, or runs it.
-    fn offer(&mut self, offer: Offer, entry: Option<Entry<'_>>, desk: &Desk<'_>) -> Act {
+    fn offer(&mut self, offer: Offer, entry: Option<Entry<'_>>, desk: &Desk<'_>) -> KeyOutcome {
         let Some(commands) = self.commands(offer, entry, desk) else {
             self.refuse(entry, "has nothing that fits this key");
-            return Act::Nothing;
+            return KeyOutcome::Nothing;
         };
         let commands = commands.iter().map(|command| format!("{} {command}", self.prefix));
         let line = commands.collect::<Vec<_>>().join(" && ");
-        if offer.when == When::AtOnce {
+        if offer.when == RunTime::AtOnce {
             self.notice.clone_from(&line);
-            return Act::Run(line);
+            return KeyOutcome::Run(line);
         }
         self.mode = Mode::Line(LineEdit::of(line));
-        Act::Nothing
+        KeyOutcome::Nothing
     }
 
     /// Returns the commands of a key, without what they begin with.
@@ -247,16 +249,18 @@ impl State {
         desk: &Desk<'_>,
     ) -> Option<Vec<String>> {
         let words = offer.words;
-        if offer.on == On::Nothing {
+        if offer.on == NamesGiven::Nothing {
             return Some(vec![words.to_owned()]);
         }
         let all = desk.open.iter().copied();
         let marked = all.filter(|row| name(row).is_some_and(|it| self.marked.contains(&it)));
         let mut rows: Vec<&Row> = marked.collect();
-        if rows.is_empty() && offer.on == On::Marked {
+        if rows.is_empty() && offer.on == NamesGiven::Marked {
             return Some(vec![words.to_owned()]);
         }
-        if rows.is_empty() || matches!(offer.on, On::Agent | On::AgentOnly | On::State) {
+        if rows.is_empty()
+            || matches!(offer.on, NamesGiven::Agent | NamesGiven::AgentOnly | NamesGiven::State)
+        {
             match entry? {
                 Entry::Row(row) => rows = vec![row],
                 Entry::Merged => {
@@ -266,16 +270,18 @@ impl State {
             }
         }
         let commands: Vec<String> = match offer.on {
-            On::Nothing => Vec::new(),
-            On::State => {
+            NamesGiven::Nothing => Vec::new(),
+            NamesGiven::State => {
                 rows.iter().filter_map(|row| with_names(words, [state_of(row)?])).collect()
             }
-            On::Agent => rows.iter().filter_map(|row| shown(words, row)).collect(),
-            On::AgentOnly => {
+            NamesGiven::Agent => rows.iter().filter_map(|row| shown(words, row)).collect(),
+            NamesGiven::AgentOnly => {
                 rows.iter().filter_map(|row| with_names(words, [row.agent.clone()?])).collect()
             }
-            On::EachRow => rows.iter().filter_map(|row| with_names(words, [name(row)?])).collect(),
-            On::Agents | On::Marked => {
+            NamesGiven::EachRow => {
+                rows.iter().filter_map(|row| with_names(words, [name(row)?])).collect()
+            }
+            NamesGiven::Agents | NamesGiven::Marked => {
                 let agents: Vec<_> = rows.iter().filter_map(|row| row.agent.clone()).collect();
                 with_names(words, agents).into_iter().collect()
             }
