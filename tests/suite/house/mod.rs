@@ -1,6 +1,7 @@
 //! The rules of the house: imports go down only, each dependency and each effect has one home.
 
 mod bindings;
+mod identifiers;
 mod imports;
 mod network;
 mod other_places;

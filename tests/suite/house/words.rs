@@ -118,7 +118,7 @@ fn said_in_rust(source: &str) -> String {
 }
 
 /// Takes a comment to the end of its line, without its mark.
-fn comment(rest: &str, said: &mut String) -> usize {
+pub(super) fn comment(rest: &str, said: &mut String) -> usize {
     let length = rest.find('\n').unwrap_or(rest.len());
     let line = &rest[..length];
     said.push_str(line.trim_start_matches(['/', '!']));
@@ -126,7 +126,7 @@ fn comment(rest: &str, said: &mut String) -> usize {
 }
 
 /// Takes a literal with escapes; an escaped end of line joins its lines, as all white space does.
-fn literal(rest: &str, said: &mut String) -> usize {
+pub(super) fn literal(rest: &str, said: &mut String) -> usize {
     said.push('|');
     let mut characters = rest.char_indices().skip(1);
     while let Some((at, character)) = characters.next() {
@@ -146,7 +146,7 @@ fn literal(rest: &str, said: &mut String) -> usize {
 }
 
 /// Takes a raw literal, `r"..."` or `r#"..."#`, with or without `b`.
-fn raw_literal(rest: &str, said: &mut String) -> Option<usize> {
+pub(super) fn raw_literal(rest: &str, said: &mut String) -> Option<usize> {
     let marked = rest.strip_prefix('b').unwrap_or(rest).strip_prefix('r')?;
     let text = marked.trim_start_matches('#');
     let marks = marked.len() - text.len();
@@ -160,7 +160,7 @@ fn raw_literal(rest: &str, said: &mut String) -> Option<usize> {
 }
 
 /// Returns the length of a character literal, which may be a quote; a lifetime is none.
-fn character(rest: &str) -> Option<usize> {
+pub(super) fn character(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('\'')?;
     let escaped = inside.strip_prefix('\\');
     let value = escaped.unwrap_or(inside).chars().next()?;
