@@ -8,7 +8,9 @@
 
 mod apply;
 mod both_sides;
+mod branches_left;
 pub mod clone_refresh;
+mod fetch_in_parts;
 mod keyed_records;
 mod machine_work;
 mod obstacles;
@@ -241,6 +243,7 @@ impl<'a> Plan<'a> {
             url: remote.fetch_url(),
             push_url: remote.push_url(),
             refs: Vec::new(),
+            refspecs_left: remote.refspecs_left_out(),
             branch_changed: Vec::new(),
             agent_changed: Vec::new(),
             consent: self.leave.consent,
@@ -272,7 +275,9 @@ impl<'a> Plan<'a> {
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);
         report.branch_ahead = unpublished::branch_ahead(session, &look)?;
-        for row in done.rows {
+        let left = branches_left::rows(session, remote, &look)?;
+        refs.retain(|name, _| !name.as_bytes().starts_with(b"refs/remotes/"));
+        for row in done.rows.into_iter().chain(left) {
             // A result of an earlier round stays in the report.
             if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {
                 refs.insert(row.name.clone(), row);
