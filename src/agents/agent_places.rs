@@ -333,7 +333,8 @@ pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Re
     let found = colony::find(world, session, name).map_err(|error| match session {
         Some(session) if error.code() == Code::CloneNotFound => {
             let all = Code::CloneNotFound.hint().unwrap_or("git colony agents");
-            explain_removed(session, name, error.hint(all))
+            colony::explain_elsewhere(session, name)
+                .unwrap_or_else(|| explain_removed(session, name, error.hint(all)))
         }
         _ => error,
     })?;

@@ -159,6 +159,41 @@ fn a_change_on_another_machine_is_an_event() {
 }
 
 #[test]
+fn an_agent_of_another_machine_is_shown_by_its_name() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "ada", "shared.txt");
+    let bob = agent(bravo, "bob", "shared.txt");
+    bravo.json(&["agents", "new", "cleo", "-m", "look at it"]);
+    bob.colony(&["agents", "done", "-m", "ready"]);
+    machines.sync();
+    for name in ["bravo/bob", "bob"] {
+        let shown = alpha.json(&["agents", "show", name]);
+        assert_eq!((&shown["agent"], &shown["clone"]), (&json!("bravo/bob"), &Value::Null));
+        assert_eq!(shown["row"]["elsewhere"]["machine"], "bravo", "{shown:#}");
+        assert_eq!(shown["row"]["done"]["text"], "ready");
+        assert_eq!(shown["commits"][0]["subject"], "bob writes shared.txt");
+        assert_eq!(shown["files"][0]["path"], "shared.txt");
+        assert_eq!(shown["clashes"][0]["b"], "bravo/bob");
+    }
+    let told = alpha.colony(&["agents", "show", "bravo/bob"]);
+    for part in ["on 'fork/bob': 1 commit", "on the machine 'bravo', as of", "clash:", "done"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let idle = alpha.json(&["agents", "show", "bravo/cleo"]);
+    assert_eq!((&idle["task"], &idle["commits"]), (&json!("look at it"), &json!([])));
+    // What needs its clone says where that is, and what works.
+    for args in [["agents", "path"], ["agents", "remove"], ["agents", "output"], ["agents", "stop"]]
+    {
+        let run = alpha.run(&["--json", args[0], args[1], "bravo/bob"]);
+        let refused: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        assert_eq!(refused["code"], "clone-not-found", "{args:?}: {}", run.stdout);
+        assert_eq!(refused["hint"], "git colony agents show bravo/bob", "{refused:#}");
+    }
+    assert_eq!(alpha.error(&["agents", "show", "bravo/none"]), "clone-not-found");
+}
+
+#[test]
 fn nothing_of_agents_is_sent_without_consent_or_unwanted() {
     let machines = Machines::of(Two::without_consent());
     let Machines { alpha, bravo, two } = &machines;
