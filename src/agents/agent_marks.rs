@@ -186,12 +186,7 @@ fn mark(
         (MarkKind::Held, Marking::Gone) => MarkStatus::Released,
     };
     if op.is_some() {
-        let event = match status {
-            MarkStatus::Done => "agent_done",
-            MarkStatus::NotDone => "agent_not_done",
-            MarkStatus::Held => "agent_held",
-            MarkStatus::Released => "agent_released",
-        };
+        let event = kind.event(matches!(marking, Marking::Put(_)));
         let value = json!({"agent": agent, "sha": sha, "text": text, "op": op});
         announce(session, format!("{event}:{agent}"), value);
     }

@@ -13,6 +13,7 @@ pub mod clone_refresh;
 mod fetch_in_parts;
 mod keyed_records;
 mod machine_work;
+mod moved_marks;
 mod obstacles;
 mod outboxes;
 mod plan;
@@ -257,6 +258,7 @@ impl<'a> Plan<'a> {
     fn round(&self, session: &Session, remote: &Remote<'_>, run: &mut Run) -> Result<Race> {
         let Run { before, refs, report } = run;
         let known = machines::refs(&session.repo)?;
+        let marks = moved_marks::board(session);
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
         look.fetch(session, remote, self.wish.way)?;
@@ -271,6 +273,7 @@ impl<'a> Plan<'a> {
         }
         let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
         report.agent_changed.extend(announced(session, moved_agents(session, &known)?));
+        moved_marks::announce_changed(session, marks)?;
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);

@@ -159,6 +159,51 @@ fn a_change_on_another_machine_is_an_event() {
 }
 
 #[test]
+fn a_mark_on_another_machine_is_an_event() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "bob", "of-alpha.txt");
+    let bob = agent(bravo, "bob", "bob.txt");
+    machines.sync();
+    let position =
+        |machine: &View| machine.json(&["events"])["position"].as_str().unwrap().to_owned();
+    let heard = |machine: &View, since: &str| {
+        let heard = machine.json(&["events", "--since", since, "--key", "agent_"]);
+        let of = |event: &Value| (event["key"].clone(), event["value"]["text"].clone());
+        heard["events"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let acts: [(&View, &[&str], &View, &str, Value); 4] = [
+        (&bob, &["agents", "done", "-m", "ready"], alpha, "agent_done:bravo/bob", json!("ready")),
+        (&bob, &["agents", "done", "--undo"], alpha, "agent_not_done:bravo/bob", json!(null)),
+        (alpha, &["agents", "hold", "bravo/bob", "-m", "no"], bravo, "agent_held:bob", json!("no")),
+        (
+            alpha,
+            &["agents", "hold", "bravo/bob", "--release"],
+            bravo,
+            "agent_released:bob",
+            json!(null),
+        ),
+    ];
+    for (from, args, to, key, text) in acts {
+        let since = position(to);
+        from.colony(args);
+        machines.sync();
+        assert_eq!(heard(to, &since), [(json!(key), text)], "{args:?}");
+        let since = position(to);
+        machines.sync();
+        assert_eq!(heard(to, &since), [], "{args:?}");
+    }
+    // A watch with --remote fetches alone.
+    bob.colony(&["agents", "done", "-m", "at last"]);
+    bravo.colony(&["sync"]);
+    let since = position(alpha);
+    alpha.colony(&["sync", "--fetch"]);
+    assert_eq!(heard(alpha, &since), [(json!("agent_done:bravo/bob"), json!("at last"))]);
+    let told = alpha.colony(&["events"]);
+    assert!(told.contains("'bravo/bob' is done with its work"), "{told}");
+}
+
+#[test]
 fn an_agent_of_another_machine_is_shown_by_its_name() {
     let machines = Machines::new();
     let Machines { alpha, bravo, .. } = &machines;
