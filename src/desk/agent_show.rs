@@ -11,7 +11,7 @@ use crate::design::decision::decisions::{self, DecisionRef};
 use crate::design::diff::{self, DiffEntry, Named, Since, WithPatch};
 use crate::design::fork::clashes::Clash;
 use crate::design::fork::machines::RemoteAgent;
-use crate::design::fork::names;
+use crate::design::meaning::{self, Meaning};
 use crate::desk::fleet::{self, FleetReport, Row};
 use crate::desk::log::{self, Entry};
 use crate::model::text::typed_word;
@@ -57,10 +57,10 @@ pub fn show(session: &Session, typed: Option<&str>) -> Result<ShownAgent> {
     match agent_places::find(session, name) {
         Ok(clone) => show_clone(session, name, clone),
         Err(error) if error.code() == Code::CloneNotFound => {
-            match names::find(&session.repo, name) {
-                Ok(named) => show_elsewhere(session, named.elsewhere.ok_or(error)?),
+            match meaning::find(&session.repo, name) {
+                Ok(Meaning::Line(named)) => show_elsewhere(session, named.elsewhere.ok_or(error)?),
                 Err(ambiguous) if ambiguous.code() == Code::NameAmbiguous => Err(ambiguous),
-                Err(_) => Err(error),
+                _ => Err(error),
             }
         }
         Err(error) => Err(error),

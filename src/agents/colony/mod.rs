@@ -30,7 +30,7 @@ use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
 use crate::clones::removal::{self, kept_clone};
 use crate::clones::try_tree;
-use crate::design::fork::names;
+use crate::design::meaning::{self, Meaning};
 use crate::git::{ObjectWrites, Oid, Repo};
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
@@ -120,7 +120,10 @@ pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Resu
 
 /// Returns the error for an agent of another machine: its clone is there, and its commits are here.
 pub(super) fn explain_elsewhere(session: &Session, name: &str) -> Option<Error> {
-    let agent = names::find(&session.repo, name).ok()?.elsewhere?;
+    let Ok(Meaning::Line(named)) = meaning::find(&session.repo, name) else {
+        return None;
+    };
+    let agent = named.elsewhere?;
     let message = format!("the clone of '{}' is on another machine", agent.name);
     let hint = format!("git colony agents show {}", typed_word(&agent.name));
     Some(Error::new(Code::CloneNotFound, message).unchanged().hint(hint))
