@@ -7,8 +7,9 @@ use serde_json::json;
 use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, MarkedWork, Marks};
 use crate::blackboard::change::Changed;
 use crate::design::default_branch;
+use crate::design::fork::branch_line;
 use crate::design::fork::forks::{self, Fork};
-use crate::design::fork::{branch_line, names};
+use crate::design::meaning;
 use crate::git::Oid;
 use crate::model::id::OperationId;
 use crate::model::text::{count, shell_word};
@@ -18,7 +19,7 @@ use crate::store::Session;
 use crate::store::lease::acting_agent;
 use crate::store::state::event_log::announce;
 
-use super::agent_places;
+use super::{agent_places, agent_state};
 
 /// Whether a mark is made or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +115,8 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
             .unchanged()
             .hint(format!("git colony agents hold {name}   # run by the user, in the checkout")));
     }
-    let named = names::find(&session.repo, agent)
-        .map_err(|error| agent_places::explain_unknown(session, agent, error))?;
+    let named = meaning::find_commit(&session.repo, agent)
+        .map_err(|error| agent_state::explain_unknown(session, error))?;
     let elsewhere = named.elsewhere.as_ref().map(|agent| agent.work.agent.as_str());
     let here = named.published.as_ref().and_then(|published| published.agent.as_deref());
     let published = here.or(elsewhere);
@@ -186,12 +187,7 @@ fn mark(
         (MarkKind::Held, Marking::Gone) => MarkStatus::Released,
     };
     if op.is_some() {
-        let event = match status {
-            MarkStatus::Done => "agent_done",
-            MarkStatus::NotDone => "agent_not_done",
-            MarkStatus::Held => "agent_held",
-            MarkStatus::Released => "agent_released",
-        };
+        let event = kind.event(matches!(marking, Marking::Put(_)));
         let value = json!({"agent": agent, "sha": sha, "text": text, "op": op});
         announce(session, format!("{event}:{agent}"), value);
     }

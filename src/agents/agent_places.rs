@@ -220,21 +220,6 @@ fn is_squashed(repo: &Repo, commit: Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Adds to the error for an unknown name how to reach the work of a removed agent with that name.
-pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
-    if error.code() != Code::RevisionNotFound {
-        return error;
-    }
-    match newest_removed(session, name) {
-        None => error,
-        Some(work) => {
-            Error::new(Code::RevisionNotFound, format!("the clone of agent '{name}' was removed"))
-                .unchanged()
-                .hint(work.command())
-        }
-    }
-}
-
 /// Adds to the error for a name without a clone that the agent was removed, and how to restore it.
 fn explain_removed(session: &Session, name: &str, error: Error) -> Error {
     match newest_removed(session, name) {
@@ -248,7 +233,8 @@ fn explain_removed(session: &Session, name: &str, error: Error) -> Error {
     }
 }
 
-fn newest_removed(session: &Session, name: &str) -> Option<RemovedWork> {
+/// Finds the work of the newest removed clone of an agent.
+pub(super) fn newest_removed(session: &Session, name: &str) -> Option<RemovedWork> {
     let root = SharedRoot::of(&session.world).ok()?;
     let hub = locate::place_of(session, &root).ok()?;
     let mut kept = removed(&hub).ok()?.into_iter();
@@ -270,13 +256,6 @@ pub fn explain_nothing(session: &Session, error: Error) -> Error {
         return error;
     }
     error.hint("git colony agents   # shows how to restore a removed agent: undo does not do that")
-}
-
-/// Does the same as [`explain_unknown`] for one of several names, or ranges of them.
-pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> Error {
-    let ends = typed.iter().flat_map(|typed| typed.split(".."));
-    let names = ends.map(|end| end.trim_matches('.').split(['~', '^']).next());
-    names.flatten().fold(error, |error, name| explain_unknown(session, name, error))
 }
 
 /// Describes the clone of an agent; `None` for another clone.
@@ -333,7 +312,8 @@ pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Re
     let clone = colony::find(world, session, name).map_err(|error| match session {
         Some(session) if error.code() == Code::CloneNotFound => {
             let all = Code::CloneNotFound.hint().unwrap_or("git colony agents");
-            explain_removed(session, name, error.hint(all))
+            colony::explain_elsewhere(session, name)
+                .unwrap_or_else(|| explain_removed(session, name, error.hint(all)))
         }
         _ => error,
     })?;

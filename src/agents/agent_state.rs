@@ -11,7 +11,8 @@ use crate::clones::removal::removed_work;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::unignored;
 use crate::design::diff::DiffSide;
-use crate::design::fork::{names, published_forks};
+use crate::design::fork::published_forks;
+use crate::design::meaning;
 use crate::design::merge::{StandIn, UncommittedWork};
 use crate::design::restore::restore_target::{InProgress, Target};
 use crate::design::uncommitted;
@@ -87,6 +88,40 @@ fn hinted(agent: &str, error: Error) -> Error {
         }
         _ => error,
     }
+}
+
+/// Explains the error for an unknown name: an agent with that name was removed, or it is the uncommitted work of one,
+/// which this command does not take.
+pub fn explain_unknown(session: &Session, error: Error) -> Error {
+    let is_unknown = matches!(error.code(), Code::RevisionNotFound | Code::CheckpointNotFound);
+    let name = error.details().get("name").and_then(|name| name.as_str()).map(str::to_owned);
+    let Some(name) = name.filter(|_| is_unknown) else {
+        return error;
+    };
+    if let Some(agent) = agent_of(&session.repo, &name) {
+        return if is_known(session, agent) { not_committed(&name, agent) } else { unknown(agent) };
+    }
+    let name = name.split(['~', '^']).next().unwrap_or(&name);
+    match agent_places::newest_removed(session, name) {
+        None => error,
+        Some(work) => Error::new(error.code(), format!("the clone of agent '{name}' was removed"))
+            .unchanged()
+            .hint(work.command()),
+    }
+}
+
+/// Returns `true` if an agent has a clone, has published work, or was removed.
+fn is_known(session: &Session, agent: &str) -> bool {
+    agent_places::find(session, agent).is_ok()
+        || meaning::find_commit(&session.repo, agent).is_ok_and(|named| named.is_of_agent())
+        || agent_places::newest_removed(session, agent).is_some()
+}
+
+/// Makes the error for the uncommitted work of an agent where a commit is needed.
+fn not_committed(name: &str, agent: &str) -> Error {
+    Error::new(Code::UncommittedEdits, format!("'{name}' is not committed, and a commit is needed"))
+        .unchanged()
+        .hint(format!("git colony diff {name}   # shows it; {agent} has its commits"))
 }
 
 fn unknown(agent: &str) -> Error {
@@ -212,7 +247,7 @@ fn bring_large_files(
 /// removed in order, its uncommitted work.
 fn last_snapshot(session: &Session, agent: &str) -> Result<Option<AgentState>> {
     let repo = &session.repo;
-    let tip = names::find(repo, agent).ok();
+    let tip = meaning::find_commit(repo, agent).ok();
     let Some(tip) = tip.and_then(|work| work.published) else {
         return removed(session, agent);
     };
@@ -251,7 +286,7 @@ fn removed(session: &Session, agent: &str) -> Result<Option<AgentState>> {
 /// Counts the uncommitted paths in the clone of the agent that a name stands for; `None` if it is
 /// not an agent, or the number is unknown.
 pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork> {
-    let work = names::find(&session.repo, typed).ok()?;
+    let work = meaning::find_commit(&session.repo, typed).ok()?;
     let agent = work.published?.agent?;
     let clone = agent_places::find(session, &agent).ok()?;
     let other = Repo::open_foreign(&session.world, &clone.path, ObjectWrites::InMemory).ok()?;

@@ -30,7 +30,7 @@ use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix
 use crate::clones::removal::{self, removed_work};
 use crate::clones::{damaged, found};
 use crate::design::default_branch;
-use crate::design::fork::{self, names};
+use crate::design::{fork, meaning};
 use crate::git::identity::Identity;
 use crate::git::{Head, ObjectWrites, Oid, RefName};
 use crate::model::{Code, Error, Result, World, text, time};
@@ -252,7 +252,8 @@ impl Plan {
                 "uncommitted changes belong to HEAD: --with-changes cannot be combined with --from",
             ));
         }
-        let named = request.from.as_deref().map(|from| names::find(repo, from)).transpose()?;
+        let from = request.from.as_deref().map(|from| meaning::find_commit(repo, from));
+        let named = from.transpose().map_err(|e| agent_state::explain_unknown(session, e))?;
         // A detached HEAD is a valid start as well.
         let is_detached = matches!(head, Head::Detached { .. });
         let detached = head.commit().filter(|_| is_detached);

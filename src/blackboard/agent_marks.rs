@@ -3,7 +3,7 @@
 //! Both are keys of a blackboard of their own, so that all clones of a hub see them, `sync` takes them along and undo
 //! takes them back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,18 @@ pub enum MarkKind {
     Done,
     /// A person holds it back.
     Held,
+}
+
+impl MarkKind {
+    /// Returns the name of the event of a mark that is made or deleted.
+    pub fn event(self, is_made: bool) -> &'static str {
+        match (self, is_made) {
+            (MarkKind::Done, true) => "agent_done",
+            (MarkKind::Done, false) => "agent_not_done",
+            (MarkKind::Held, true) => "agent_held",
+            (MarkKind::Held, false) => "agent_released",
+        }
+    }
 }
 
 /// The work that is marked.
@@ -73,6 +85,21 @@ pub struct Mark {
     pub at: String,
 }
 
+/// A mark that was made, changed or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedMark {
+    /// Its kind.
+    pub kind: MarkKind,
+    /// The agent, or the fork.
+    pub name: String,
+    /// The id of its clone; `None` for a fork without one.
+    pub clone: Option<String>,
+    /// Whether there is a mark now.
+    pub is_made: bool,
+    /// The mark, or the one that was deleted.
+    pub mark: Mark,
+}
+
 /// The value of a key, as JSON.
 #[derive(Serialize, Deserialize)]
 struct StoredMark {
@@ -97,19 +124,16 @@ impl Marks {
         let (entries, _) = Board::open(repo, BOARD)?.read(repo)?;
         let mut marks = Marks::default();
         for entry in &entries {
-            let Some((kind, work)) = entry.key.split_once(':') else {
+            let Some((work, mark)) = work_of(&entry.key).zip(mark_of(entry)) else {
                 continue;
             };
-            let Some(mark) = mark_of(entry) else {
-                continue;
-            };
-            match (kind, work.split_once(':')) {
-                ("done", Some((_, clone))) => drop(marks.done.insert(clone.to_owned(), mark)),
-                ("held", Some((name, clone))) => {
-                    marks.held.insert((name.to_owned(), Some(clone.to_owned())), mark);
+            match work {
+                (MarkKind::Done, _, clone) => {
+                    clone.and_then(|clone| marks.done.insert(clone.to_owned(), mark));
                 }
-                ("held", None) => drop(marks.held.insert((work.to_owned(), None), mark)),
-                _ => {}
+                (MarkKind::Held, name, clone) => {
+                    marks.held.insert((name.to_owned(), clone.map(str::to_owned)), mark);
+                }
             }
         }
         Ok(marks)
@@ -132,6 +156,46 @@ impl Marks {
         let fits = |of: &Option<String>| clone.is_none() || of.is_none() || of.as_deref() == clone;
         let ((_, of), mark) = of_name.find(|((_, of), _)| fits(of))?;
         Some((of.as_deref(), mark))
+    }
+}
+
+/// Opens the blackboard of the marks; nothing of them is read yet.
+pub fn board(repo: &Repo) -> Result<Board> {
+    Board::open(repo, BOARD)
+}
+
+/// Lists the marks that differ between two versions of the blackboard. One that cannot be read counts as none.
+pub fn changed(repo: &Repo, before: &Board, now: &Board) -> Result<Vec<ChangedMark>> {
+    let mut changed = Vec::new();
+    for stored in before.keys.keys().chain(now.keys.keys()).collect::<BTreeSet<_>>() {
+        let (old, new) = (before.keys.get(stored), now.keys.get(stored));
+        let Some(found) = new.or(old).filter(|_| old != new) else {
+            continue;
+        };
+        let Ok(entry) = Entry::read(repo, BOARD, stored, found)? else {
+            continue;
+        };
+        let work = work_of(&entry.key).zip(mark_of(&entry));
+        changed.extend(work.map(|((kind, name, clone), mark)| ChangedMark {
+            kind,
+            name: name.to_owned(),
+            clone: clone.map(str::to_owned),
+            is_made: new.is_some(),
+            mark,
+        }));
+    }
+    Ok(changed)
+}
+
+/// Reads what the mark of a key is on: its kind, the name of the agent or fork, and the id of its clone.
+fn work_of(key: &str) -> Option<(MarkKind, &str, Option<&str>)> {
+    let (kind, work) = key.split_once(':')?;
+    let of_clone = work.split_once(':');
+    let (name, clone) = of_clone.map_or((work, None), |(name, clone)| (name, Some(clone)));
+    match kind {
+        "done" => clone.map(|clone| (MarkKind::Done, name, Some(clone))),
+        "held" => Some((MarkKind::Held, name, clone)),
+        _ => None,
     }
 }
 

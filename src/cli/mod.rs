@@ -17,7 +17,6 @@ mod grammar;
 pub mod habits;
 mod look;
 mod mcp;
-mod meanings;
 mod open_repository;
 pub mod reference;
 mod served;
@@ -25,6 +24,7 @@ mod text_argument;
 mod typed_line;
 mod typed_path;
 mod usage;
+mod wrong_words;
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;

@@ -15,7 +15,7 @@ use crate::ui::answer::Form;
 
 use super::grammar;
 use super::look;
-use super::meanings::{self, Meaning};
+use super::wrong_words::{self, Meaning};
 
 /// Help is an answer; anything else is wrong usage, exit code 129.
 pub(super) fn answer(
@@ -284,11 +284,11 @@ fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
     let typed: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     if is_of_command(error) {
         let at = typed.iter().position(|word| word == wrong)?;
-        return meanings::find(wrong, typed.get(at + 1).copied());
+        return wrong_words::find(wrong, typed.get(at + 1).copied());
     }
     let cli = grammar::whole();
     let command = typed.iter().find(|word| cli.find_subcommand(word).is_some())?;
-    let known = meanings::find(command, Some(wrong));
+    let known = wrong_words::find(command, Some(wrong));
     known.filter(|_| command != wrong)
 }
 

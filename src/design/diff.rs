@@ -16,7 +16,7 @@ use crate::store::Session;
 use super::checkpoint::left_out::{Allowances, LeftOut};
 use super::checkpoint::unignored;
 use super::checkpoint::worktree_snapshot::Kept;
-use super::fork::names;
+use super::meaning;
 use super::restore::restore_target::Target;
 
 /// The maximum size of a patch in an answer; files that do not fit are left out.
@@ -169,20 +169,10 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
     })
 }
 
-/// Finds the commit and tree that a name stands for: a branch, a fork, any other revision of git, a
-/// checkpoint, the state before an operation. `@{0}` and `auto@{0}` are checkpoints, as everywhere.
+/// Finds the commit and tree that a name stands for.
 fn find_any(repo: &Repo, name: &str) -> Result<(Oid, Oid)> {
-    let of_checkpoint = || Target::find(repo, name).map(|target| (target.sha, target.tree));
-    if name.starts_with("@{") || name.starts_with("auto@{") {
-        return of_checkpoint();
-    }
-    match names::find(repo, name) {
-        Ok(named) => Ok((named.commit, repo.tree_of(Some(named.commit))?)),
-        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
-            of_checkpoint().map_err(|_| unknown.detail("name", name))
-        }
-        Err(error) => Err(error),
-    }
+    let target = Target::of(repo, name, meaning::find(repo, name)?)?;
+    Ok((target.sha, target.tree))
 }
 
 /// One side of a comparison.

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod drivers;
 pub mod file_edit;
 pub mod fork;
+pub mod meaning;
 pub mod merge;
 pub mod migration;
 pub mod pick;

@@ -6,11 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::agent_places::{self, Agent};
+use crate::clones::found::FoundClone;
 use crate::design::decision::decisions::{self, DecisionRef};
 use crate::design::diff::{self, DiffBase, DiffEntry, Named, WithPatch};
 use crate::design::fork::clashes::Clash;
-use crate::desk::fleet::{self, Row};
+use crate::design::fork::machines::RemoteAgent;
+use crate::design::meaning::{self, Meaning};
+use crate::desk::fleet::{self, FleetReport, Row};
 use crate::desk::log::{self, Entry};
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
@@ -20,12 +24,12 @@ const MAX_COMMITS: usize = 20;
 /// An agent with its work.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShownAgent {
-    /// The agent.
+    /// The agent; of another machine `<machine>/<agent>`.
     pub agent: String,
     /// Its task, in the words of who made it.
     pub task: Option<String>,
-    /// Its clone.
-    pub clone: Agent,
+    /// Its clone; null for an agent of another machine: `row.elsewhere` names that.
+    pub clone: Option<Agent>,
     /// Its progress, as the fleet has it.
     pub row: Row,
     /// Its newest commits that the target branch does not have.
@@ -50,7 +54,21 @@ pub fn show(session: &Session, typed: Option<&str>) -> Result<ShownAgent> {
         let message = "this is not an agent's clone: the name of an agent is needed";
         return Err(Error::new(Code::Usage, message).unchanged().hint("git colony agents"));
     };
-    let clone = agent_places::find(session, name)?;
+    match agent_places::find(session, name) {
+        Ok(clone) => show_clone(session, name, clone),
+        Err(error) if error.code() == Code::CloneNotFound => {
+            match meaning::find(&session.repo, name) {
+                Ok(Meaning::Line(named)) => show_elsewhere(session, named.elsewhere.ok_or(error)?),
+                Err(ambiguous) if ambiguous.code() == Code::NameAmbiguous => Err(ambiguous),
+                _ => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Shows an agent by its clone.
+fn show_clone(session: &Session, name: &str, clone: FoundClone) -> Result<ShownAgent> {
     let task = clone.member.task.clone();
     let report = fleet::fleet(session, fleet::Whose::Everyone)?;
     let described = agent_places::describe(session, clone);
@@ -62,25 +80,21 @@ pub fn show(session: &Session, typed: Option<&str>) -> Result<ShownAgent> {
         let message = format!("the clone of agent '{name}' cannot be read");
         return Err(Error::new(Code::RepositoryBroken, message).hint("git colony doctor"));
     };
-    let is_its = |name: &String| row.fork.as_ref().is_some_and(|fork| names_fork(name, fork, &row));
-    let clashes = report.clashes.into_iter().filter(|clash| is_its(&clash.a) || is_its(&clash.b));
-    let agents = report.agents.iter().filter_map(|row| row.fork.clone().zip(row.agent.clone()));
-    let mut shown = ShownAgent {
-        agents: agents.collect(),
-        agent: clone.agent.clone(),
-        task,
-        clashes: clashes.collect(),
-        clone,
-        row,
-        commits: Vec::new(),
-        truncated: false,
-        decisions: Vec::new(),
-        files: Vec::new(),
+    let shown = ShownAgent { task, ..ShownAgent::of_row(clone.agent.clone(), row, report) };
+    ShownAgent { clone: Some(clone), ..shown }.with_commits(session)
+}
+
+/// Shows an agent of another machine, as last synced.
+fn show_elsewhere(session: &Session, agent: RemoteAgent) -> Result<ShownAgent> {
+    let report = fleet::fleet(session, fleet::Whose::Everyone)?;
+    let is_it = |row: &&Row| row.elsewhere.as_ref() == Some(&agent.place);
+    let Some(row) = report.agents.iter().find(is_it).cloned() else {
+        let message = format!("the work of '{}' cannot be read", agent.name);
+        let hint = format!("git colony log {}", typed_word(&agent.name));
+        return Err(Error::new(Code::RepositoryBroken, message).hint(hint));
     };
-    if shown.row.commits > 0 {
-        shown.read_commits(session)?;
-    }
-    Ok(shown)
+    let shown = ShownAgent::of_row(agent.name, row, report);
+    ShownAgent { task: agent.work.task, ..shown }.with_commits(session)
 }
 
 /// Returns `true` if a name of the clash matrix is that of the fork of a row.
@@ -90,6 +104,36 @@ fn names_fork(name: &str, fork: &str, row: &Row) -> bool {
 }
 
 impl ShownAgent {
+    /// Makes one of a row of the fleet.
+    fn of_row(agent: String, row: Row, report: FleetReport) -> ShownAgent {
+        let named = report.agents.iter().filter_map(|row| row.fork.clone().zip(row.agent.clone()));
+        let agents = named.collect();
+        let is_its =
+            |name: &String| row.fork.as_ref().is_some_and(|fork| names_fork(name, fork, &row));
+        let clashes =
+            report.clashes.into_iter().filter(|clash| is_its(&clash.a) || is_its(&clash.b));
+        ShownAgent {
+            agent,
+            task: None,
+            clone: None,
+            clashes: clashes.collect(),
+            row,
+            commits: Vec::new(),
+            truncated: false,
+            decisions: Vec::new(),
+            files: Vec::new(),
+            agents,
+        }
+    }
+
+    /// Adds what it has committed.
+    fn with_commits(mut self, session: &Session) -> Result<ShownAgent> {
+        if self.row.commits > 0 {
+            self.read_commits(session)?;
+        }
+        Ok(self)
+    }
+
     fn read_commits(&mut self, session: &Session) -> Result<()> {
         let is_own = session.settings.agent.as_ref() == Some(&self.agent);
         let name = if is_own { None } else { Some(self.agent.as_str()) };

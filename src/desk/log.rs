@@ -9,6 +9,7 @@ use crate::design::fork::branch_line::{
     Line, beyond, of_head, of_name, of_named, parted_at, with_target,
 };
 use crate::design::fork::names;
+use crate::design::meaning::{self, Ends};
 use crate::git::{Oid, Repo};
 use crate::model::{Result, time};
 use crate::store::Session;
@@ -70,9 +71,11 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
         Some(typed) => agent_state::find(session, typed)?,
         None => None,
     };
-    let (line, mut into) = match (&state, typed.and_then(range)) {
+    let ends = typed.map(|typed| meaning::ends(repo, typed)).transpose()?.flatten();
+    let range = ends.filter(|ends| !ends.is_symmetric);
+    let (line, mut into) = match (&state, range) {
         (Some(state), _) => with_target(repo, of_state(repo, state))?,
-        (None, Some((from, to))) => {
+        (None, Some(Ends { from, to, .. })) => {
             let from = of_name(repo, from)?;
             (of_name(repo, to)?, Some(from.name).zip(from.tip))
         }
@@ -80,8 +83,7 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
     };
     let wanted = limit.saturating_add(1);
     let mut commits = beyond(repo, &line, into.as_ref(), wanted)?;
-    let is_range = typed.and_then(range).is_some();
-    if commits.is_empty() && !line.is_branch && !is_range {
+    if commits.is_empty() && !line.is_branch && range.is_none() {
         into = None;
         commits = beyond(repo, &line, None, wanted)?;
     }
@@ -103,7 +105,7 @@ pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let line = match agent_state::find(session, typed)? {
         Some(state) => of_state(repo, &state),
-        None => match names::find(repo, typed) {
+        None => match meaning::find_commit(repo, typed) {
             Ok(named) if named.is_of_agent() => of_named(repo, named),
             // In its own clone, where a tag of that name would take precedence.
             Ok(named)
@@ -123,17 +125,9 @@ pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
     parted_at(repo, of_head(repo)?)
 }
 
-/// Splits `A..B`, an end that is missing being HEAD; `None` for all else, `A...B` also.
-fn range(typed: &str) -> Option<(&str, &str)> {
-    let (from, to) = typed.split_once("..")?;
-    let from = if from.is_empty() { "HEAD" } else { from };
-    let end = if to.is_empty() { "HEAD" } else { to };
-    (!to.starts_with('.')).then_some((from, end))
-}
-
 fn of_state(repo: &Repo, state: &AgentState) -> Line {
     // The clone may be gone, and with it the name.
-    let named = names::find(repo, &state.agent).ok();
+    let named = meaning::find_commit(repo, &state.agent).ok();
     Line {
         name: state.name.clone(),
         tip: state.base,

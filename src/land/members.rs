@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agents::agent_places;
+use crate::agents::agent_state;
 use crate::clones::test_results::TestResults;
 use crate::design::fork::forks::MergeOutcome;
 use crate::design::merge::UncommittedWork;
@@ -267,7 +267,7 @@ impl Candidate {
     /// Finds work that has no row: a branch, a tag, a commit.
     fn named(session: &Session, typed: &str) -> Result<Candidate> {
         let member = Member::find(session, typed)
-            .map_err(|error| agent_places::explain_unknown(session, typed, error))?;
+            .map_err(|error| agent_state::explain_unknown(session, error))?;
         Ok(Candidate {
             name: typed.to_owned(),
             agent: None,

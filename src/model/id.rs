@@ -25,6 +25,11 @@ impl OperationId {
         format!("{:010}", self.0)
     }
 
+    /// Parses `op-12`, as people name one.
+    pub fn of_name(text: &str) -> Option<Self> {
+        Self::parse(text).filter(|_| text.starts_with("op-"))
+    }
+
     /// Parses `op-12` or the ten digits of a ref name.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = match text.strip_prefix("op-") {

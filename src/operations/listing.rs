@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::removed_clone::RemovedClone;
 use crate::clones::removal::removed_log::{self, RemovedLog};
-use crate::design::restore::restore_target;
+use crate::design::meaning;
 use crate::design::undo::undo_report::HeadSwitch;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
@@ -105,14 +105,7 @@ pub struct KeptFile {
 
 /// Lists the operations of this worktree, or of all.
 pub fn list(session: &Session, all_worktrees: bool) -> Result<OperationsReport> {
-    let log = if all_worktrees {
-        Log::read_all(&session.repo)?
-    } else {
-        match Places::find(&session.repo)? {
-            Some(places) => Log::read(&session.repo, &places)?,
-            None => Log::default(),
-        }
-    };
+    let log = if all_worktrees { Log::read_all(&session.repo)? } else { Log::here(&session.repo)? };
     Ok(report(&log, Vec::new()))
 }
 
@@ -146,7 +139,7 @@ fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
 
 /// Shows one operation of this worktree.
 pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
-    let not_found = || restore_target::not_found(id);
+    let not_found = || meaning::no_operation(id);
     let places = Places::find(&session.repo)?.ok_or_else(not_found)?;
     let log = Log::read(&session.repo, &places)?;
     describe(&session.repo, &places, &log, id).ok_or_else(not_found)
@@ -164,7 +157,7 @@ pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<Op
             }
         }
     }
-    Err(restore_target::not_found(id)
+    Err(meaning::no_operation(id)
         .hint(format!("git colony ops --removed {}", text::shell_word(name))))
 }
 

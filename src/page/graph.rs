@@ -51,6 +51,18 @@ pub enum RelationshipType {
     CoChange,
 }
 
+impl RelationshipType {
+    /// Returns the text for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RelationshipType::SameFile => "same file",
+            RelationshipType::Link => "link",
+            RelationshipType::SameDirectory => "same directory",
+            RelationshipType::CoChange => "changed together",
+        }
+    }
+}
+
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GraphNode {

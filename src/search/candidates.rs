@@ -24,8 +24,8 @@ use crate::store::cache::page_table::ScopeRow;
 use crate::text::readers::Format;
 
 use super::SearchedFiles;
-use super::above::{Above, Collecting};
 use super::documents::StoredDocument;
+use super::documents_of_answer::{Above, Collecting};
 use super::first_question::{self, Partial, QuestionPages};
 use super::indexing::{IndexKept, Indexer, literature};
 use super::known_documents::{self, KnownDocuments};

@@ -4,10 +4,10 @@
 //! than before for those who never search. A search maps what it needs in the cache, and records nothing. In a large
 //! repository a process in the background does that, and a search that does not wait for it is answered in part.
 
-mod above;
 mod candidates;
 pub mod context;
 pub(super) mod documents;
+mod documents_of_answer;
 pub(crate) mod file_ranks;
 mod first_question;
 mod history;

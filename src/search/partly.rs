@@ -19,8 +19,8 @@ use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::lister::{self, Directory, DirectoryChoice, FoundDirectory, Listed, Visitor};
 use crate::store::Session;
 
-use super::above::{Collecting, FileState};
 use super::documents::{Document, DocumentKind};
+use super::documents_of_answer::{Collecting, FileState};
 
 /// The most files that are read.
 const MAX_FILES: usize = 300;

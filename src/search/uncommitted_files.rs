@@ -22,8 +22,8 @@ use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 
 use super::SearchedFiles;
-use super::above::{Above, Collecting, FileState};
 use super::documents::{Document, DocumentKind};
+use super::documents_of_answer::{Above, Collecting, FileState};
 use super::first_question::Partial;
 use super::history::documents;
 use super::indexing::Indexer;

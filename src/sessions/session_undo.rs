@@ -15,7 +15,6 @@ use crate::model::id::{OperationId, SessionId};
 use crate::model::{Code, Error, Result};
 use crate::operations::undo;
 use crate::store::Session;
-use crate::store::files::places::Places;
 use crate::store::operation::{Kind, Log, Record};
 
 use super::SessionPlace;
@@ -62,9 +61,7 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         })
         .collect();
     let is_own = |record: &Record| is_among(&session.repo, record, &own);
-    let places = Places::find(&session.repo)?;
-    let log =
-        places.map(|places| Log::read(&session.repo, &places)).transpose()?.unwrap_or_default();
+    let log = Log::here(&session.repo)?;
     let stack: Vec<_> =
         log.steps(Kind::Undo).into_iter().map(|entry| origin_of(&log, &entry.record)).collect();
     let Some(oldest) = stack.iter().rposition(|record| is_own(record)) else {

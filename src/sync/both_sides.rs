@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::design::fork::fork_record::ForkRecord;
 use crate::design::fork::machines;
 use crate::git::refs::FoundRef;
-use crate::git::remote::{Fetch, Listed, Remote};
+use crate::git::remote::{Fetch, Fetched, Listed, Remote};
 use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::migrate;
-use crate::model::{Code, Result};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
 use crate::records::outbox::{self, Writer};
 use crate::records::rules::Sides;
 use crate::records::travelers::{self, Kind};
@@ -20,6 +21,7 @@ use crate::repo_map::scope_record::Scopes;
 use crate::store::refs::{own_refs, shared_record};
 use crate::store::{Session, migration};
 
+use super::fetch_in_parts::{self, Parts};
 use super::{Way, apply, remote_identity};
 
 /// Both sides at one moment.
@@ -29,6 +31,12 @@ pub(super) struct Look {
     ours: BTreeMap<RefName, Oid>,
     theirs: BTreeMap<RefName, Oid>,
     outboxes: BTreeMap<RefName, Oid>,
+    /// The names that all outboxes have on the remote, also those that are not read.
+    outboxes_there: BTreeMap<RefName, RefName>,
+    /// The refs that are symbolic on the remote, as far as it tells.
+    symbolic: BTreeSet<RefName>,
+    /// The refs that could not be fetched.
+    unfetched: BTreeSet<RefName>,
     /// The recorded values, by the names of the notes.
     pub(super) notes: BTreeMap<RefName, Oid>,
     /// Whether a recorded ref that the remote lacks was deleted there: not if the remote has
@@ -38,6 +46,8 @@ pub(super) struct Look {
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
     pub(super) branches: BTreeMap<RefName, Oid>,
+    /// Why not all branches are as the remote has them.
+    pub(super) branches_failed: Option<Error>,
     /// All refs of the remote, exchanged or not.
     pub(super) offered: BTreeMap<RefName, Oid>,
     /// The local commits that any remote is known to have, each once.
@@ -51,24 +61,10 @@ impl Look {
         let asking = format!("list the refs of '{}'", remote.name());
         let progress = &session.world.progress;
         let Listed { refs: offered, symbolic } = progress.during(&asking, || remote.list_all())?;
-        let mut ours = BTreeMap::new();
-        for prefix in travelers::prefixes() {
-            let found = repo
-                .refs_below(&prefix)?
-                .into_iter()
-                .filter(|found| travelers::kind_of(&found.name).is_some());
-            ours.extend(found.map(|found| (found.name, found.id)));
-        }
-        for name in travelers::single_names() {
-            if let Some(id) = repo.find_listed_ref(&name)? {
-                ours.insert(name, id);
-            }
-        }
-        let gone = ours
-            .iter()
-            .filter(|(_, id)| repo.is_gone(**id))
-            .map(|(name, _)| (name.clone(), GONE.to_owned()))
-            .collect();
+        let ours = travelers_here(repo)?;
+        let gone = ours.iter().filter(|(_, id)| repo.is_gone(**id));
+        let mut invalid: BTreeMap<RefName, String> =
+            gone.map(|(name, _)| (name.clone(), GONE.to_owned())).collect();
         let mut notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
         // What an interrupted sync has fetched is not a note.
         let incoming = super::incoming(remote);
@@ -86,23 +82,31 @@ impl Look {
         }
         let is_branch = |name: &&RefName| name.as_bytes().starts_with(b"refs/heads/");
         let branches = offered.iter().filter(|(name, _)| is_branch(name));
-        // Deleting a symbolic one would delete another ref.
-        let is_outbox = |name: &RefName| outbox::parse(name).is_some() && !symbolic.contains(name);
-        let outboxes = offered.iter().filter(|(name, _)| is_outbox(name));
+        let is_outbox = |(name, _): &(&RefName, &Oid)| outbox::parse(name).is_some();
+        let outboxes = || offered.iter().filter(is_outbox);
+        let outboxes_there =
+            outboxes().map(|(name, _)| (name.clone(), remote.name_there(name))).collect();
+        let (led, outboxes): (Vec<_>, Vec<_>) =
+            outboxes().partition(|(name, _)| symbolic.contains(*name));
+        invalid.extend(led.into_iter().map(|(name, _)| (name.clone(), SYMBOLIC.to_owned())));
         Ok(Look {
             remote: remote.name().to_owned(),
             ours,
             notes: notes.into_iter().map(|found| (found.name, found.id)).collect(),
             do_notes_count,
-            invalid: gone,
+            invalid,
+            outboxes_there,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
-            outboxes: outboxes.map(|(name, id)| (name.clone(), *id)).collect(),
+            outboxes: outboxes.into_iter().map(|(name, id)| (name.clone(), *id)).collect(),
             published,
+            branches_failed: None,
             theirs: offered
                 .iter()
                 .filter(|(name, _)| travelers::kind_of(name).is_some())
                 .map(|(name, id)| (name.clone(), *id))
                 .collect(),
+            symbolic,
+            unfetched: BTreeSet::new(),
             offered,
         })
     }
@@ -133,38 +137,74 @@ impl Look {
             let in_record = |tip: &Oid| repo.has_more(*id, *tip).is_ok_and(|more| !more);
             known.contains(id) || (repo.object_size(*id).is_some() && record.is_some_and(in_record))
         };
-        let has_new = !self.outboxes.iter().all(is_whole);
-        let below = has_new.then_some(outbox::OUTBOXES);
+        let new: Vec<RefName> = self
+            .outboxes
+            .iter()
+            .filter(|outbox| !is_whole(*outbox))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let below = (!new.is_empty()).then_some(outbox::OUTBOXES);
         let with_branches = way != Way::Push && remote.has_news(&self.offered)?;
         if names.is_empty() && below.is_none() && !with_branches {
             return Ok(());
         }
-        let mut listed = BTreeMap::new();
-        if has_new {
+        if below.is_some() {
             apply::forget_incoming(session, remote)?;
-            listed = std::mem::take(&mut self.outboxes);
         }
         let into = super::incoming(remote);
         let wanted = Fetch { names: &names, below, with_branches, into: &into };
         let fetched = match fetch(session, remote, &wanted) {
-            Err(error) if has_new && error.code() != Code::RefMoved => {
-                // One that cannot be fetched must not stop all else.
-                let fetched = fetch(session, remote, &Fetch { below: None, ..wanted })?;
-                let problem = error.message();
-                (session.world.narrate)(&format!("warning: outboxes are left out: {problem}"));
-                fetched
+            Err(error) if error.code() != Code::RefMoved && fetch_in_parts::is_of_one(&error) => {
+                self.fetch_apart(session, remote, &wanted, &new)?
             }
             fetched => fetched?,
         };
-        for found in fetched {
-            self.published.extend(session.repo.peel_to_commit(found.id));
-            if listed.contains_key(&found.name) {
-                self.outboxes.insert(found.name, found.id);
-            } else if travelers::kind_of(&found.name).is_some() {
-                self.theirs.insert(found.name, found.id);
+        self.branches_failed = fetched.branches_failed;
+        self.outboxes.retain(|name, _| !new.contains(name));
+        self.add(session, fetched.refs);
+        Ok(())
+    }
+
+    /// Fetches what cannot be fetched with one command: one ref that cannot must stop neither the others nor all else.
+    fn fetch_apart(
+        &mut self,
+        session: &Session,
+        remote: &Remote<'_>,
+        wanted: &Fetch<'_>,
+        outboxes: &[RefName],
+    ) -> Result<Fetched> {
+        let into = wanted.into;
+        let mut fetched = fetch(session, remote, &Fetch { names: &[], below: None, ..*wanted })?;
+        let names = wanted.names.to_vec();
+        let parts = fetch_in_parts::fetch(session, remote, names, &format!("{into}refs/"))?;
+        for name in wanted.names {
+            if !parts.found.iter().any(|found| found.name == *name) {
+                self.theirs.remove(name);
+                self.invalid.insert(name.clone(), NOT_FETCHED.to_owned());
             }
         }
-        Ok(())
+        let (of_posts, posts) = (format!("{into}posts/"), outboxes.to_vec());
+        let posts = fetch_in_parts::fetch(session, remote, posts, &of_posts)?;
+        for Parts { found, failed } in [parts, posts] {
+            fetched.refs.extend(found);
+            self.unfetched.extend(failed.keys().cloned());
+            self.invalid.extend(failed);
+        }
+        Ok(fetched)
+    }
+
+    /// Adds refs that were fetched.
+    fn add(&mut self, session: &Session, fetched: Vec<FoundRef>) {
+        for found in fetched {
+            self.published.extend(session.repo.peel_to_commit(found.id));
+            if travelers::kind_of(&found.name).is_some() {
+                self.theirs.insert(found.name, found.id);
+            } else if self.outboxes_there.contains_key(&found.name)
+                && !self.symbolic.contains(&found.name)
+            {
+                self.outboxes.insert(found.name, found.id);
+            }
+        }
     }
 
     /// Removes the refs of the remote whose objects are of the wrong kind, as far as they are here.
@@ -199,6 +239,29 @@ impl Look {
         parsed.collect()
     }
 
+    /// Returns the command by which a person deletes an outbox; of one that may lead to another ref, which would be deleted
+    /// in its place, one that shows it.
+    pub(super) fn deletion_of(&self, outbox: &RefName) -> Option<String> {
+        let there = self.outboxes_there.get(outbox)?;
+        let (remote, name) = (shell_word(&self.remote), shell_word(&there.to_string()));
+        let id = self.offered.get(outbox);
+        let is_same = |(other, of_other): (&RefName, &Oid)| {
+            Some(of_other) == id && !self.outboxes_there.contains_key(other)
+        };
+        // Not every server tells which refs are symbolic.
+        if self.symbolic.contains(outbox) || self.offered.iter().any(is_same) {
+            return Some(format!(
+                "git ls-remote --symref {remote} {name}   # it may lead to another ref"
+            ));
+        }
+        let deletion = format!("git push {remote} --delete {name}");
+        Some(if self.unfetched.contains(outbox) {
+            format!("git fetch {remote} {name}   # if it fails again: {deletion}")
+        } else {
+            format!("{deletion}   # gives up what it holds")
+        })
+    }
+
     /// Returns the names of all refs that sync covers, of either side.
     pub(super) fn names(&self) -> BTreeSet<RefName> {
         let posted = self.outboxes.keys().filter_map(outbox::parse).map(|(_, record)| record);
@@ -217,8 +280,26 @@ impl Look {
     }
 }
 
+/// Lists the refs of this repository that are exchanged.
+fn travelers_here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
+    let mut ours = BTreeMap::new();
+    for prefix in travelers::prefixes() {
+        let found = repo
+            .refs_below(&prefix)?
+            .into_iter()
+            .filter(|found| travelers::kind_of(&found.name).is_some());
+        ours.extend(found.map(|found| (found.name, found.id)));
+    }
+    for name in travelers::single_names() {
+        if let Some(id) = repo.find_listed_ref(&name)? {
+            ours.insert(name, id);
+        }
+    }
+    Ok(ours)
+}
+
 /// Fetches with one command, if it can.
-fn fetch(session: &Session, remote: &Remote<'_>, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
+fn fetch(session: &Session, remote: &Remote<'_>, wanted: &Fetch<'_>) -> Result<Fetched> {
     let fetch = || {
         // The branches are refs that the user moves as well.
         if wanted.with_branches {
@@ -248,6 +329,12 @@ fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
 /// The message for a ref whose object is missing here: it is not deleted, and nothing of it can be
 /// sent.
 const GONE: &str = "git has removed its object here: 'git colony prune' deletes the ref";
+
+/// The message for a ref that was not fetched because others could not be.
+const NOT_FETCHED: &str = "it was not fetched: others beside it cannot be";
+
+/// The message for a symbolic outbox.
+const SYMBOLIC: &str = "it is a symbolic ref there: to delete it would delete another one";
 
 /// Returns the problem with a ref of a remote; `known` are its earlier values.
 fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {

@@ -8,10 +8,13 @@ use crate::records::rules::Sides;
 use crate::records::verdict::SyncVerdict;
 use crate::store::Session;
 
-use super::Way;
 use super::both_sides::Look;
 use super::outboxes::{self, RecordSides};
 use super::plan::{Step, Wish, joined_step, step};
+use super::{SyncResult, Way};
+
+/// The maximum number of outboxes of one record that are joined at once.
+const MAX_JOINED: usize = 200;
 
 /// Decides about a record that is merged key by key, with the outboxes for it.
 pub(super) fn decide(
@@ -19,16 +22,16 @@ pub(super) fn decide(
     look: &Look,
     name: &RefName,
     wish: Wish<'_>,
-) -> Result<Option<Step>> {
+) -> Result<Vec<Step>> {
     let (repo, way, sides) = (&session.repo, wish.way, look.sides(name));
     let outboxes = look.outboxes_of(name);
     let theirs = sides.theirs.iter().chain(outboxes.values());
     if theirs.copied().any(|id| repo.object_size(id).is_none()) {
         // A dry run has fetched nothing.
         if session.is_dry() {
-            return Ok(guessed_step(name, &sides, way));
+            return Ok(guessed_step(name, &sides, way).into_iter().collect());
         }
-        return Ok(Some(Step::stuck(name, &sides, "its version there was not fetched".to_owned())));
+        return Ok(vec![Step::stuck(name, &sides, "its version there was not fetched".to_owned())]);
     }
     // A name that the remote has for something else is not free.
     let is_free = |writer: &Writer| {
@@ -41,12 +44,16 @@ pub(super) fn decide(
         outboxes: &outboxes,
         writer: writer.as_ref(),
         is_contended: wish.is_contended,
+        at_once: MAX_JOINED,
+        draw: (session.world.entropy)(),
     };
     let fold = match record.fold(repo) {
         Ok(Some(fold)) => fold,
-        Ok(None) => return Ok(step(name, &sides, SyncVerdict::Conflict, way)),
+        Ok(None) => {
+            return Ok(step(name, &sides, SyncVerdict::Conflict, way).into_iter().collect());
+        }
         Err(error) if error.code() == Code::ValueTooLarge => {
-            return Ok(Some(Step::stuck(name, &sides, error.message())));
+            return Ok(vec![Step::stuck(name, &sides, error.message())]);
         }
         Err(error) => return Err(error),
     };
@@ -73,7 +80,18 @@ pub(super) fn decide(
         step.is_posted = fold.is_posted;
         step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
     }
-    Ok(decided)
+    let left =
+        fold.unjoined.into_iter().filter_map(|(writer, why)| unjoined(look, name, &writer, why));
+    Ok(decided.into_iter().chain(left).collect())
+}
+
+/// Leaves an outbox alone that cannot be joined.
+fn unjoined(look: &Look, record: &RefName, writer: &Writer, reason: String) -> Option<Step> {
+    let outbox = writer.outbox(record)?;
+    let mut step = Step::still(&outbox, &look.sides(&outbox), SyncResult::Invalid);
+    step.row.hint = look.deletion_of(&outbox);
+    step.row.reason = Some(reason);
+    Some(step)
 }
 
 /// Decides about a record of which not all versions are here.

@@ -8,9 +8,12 @@
 
 mod apply;
 mod both_sides;
+mod branches_left;
 pub mod clone_refresh;
+mod fetch_in_parts;
 mod keyed_records;
 mod machine_work;
+mod moved_marks;
 mod obstacles;
 mod outboxes;
 mod plan;
@@ -241,6 +244,7 @@ impl<'a> Plan<'a> {
             url: remote.fetch_url(),
             push_url: remote.push_url(),
             refs: Vec::new(),
+            refspecs_left: remote.refspecs_left_out(),
             branch_changed: Vec::new(),
             agent_changed: Vec::new(),
             consent: self.leave.consent,
@@ -254,6 +258,7 @@ impl<'a> Plan<'a> {
     fn round(&self, session: &Session, remote: &Remote<'_>, run: &mut Run) -> Result<Race> {
         let Run { before, refs, report } = run;
         let known = machines::refs(&session.repo)?;
+        let marks = moved_marks::board(session);
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;
         look.fetch(session, remote, self.wish.way)?;
@@ -268,11 +273,14 @@ impl<'a> Plan<'a> {
         }
         let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
         report.agent_changed.extend(announced(session, moved_agents(session, &known)?));
+        moved_marks::announce_changed(session, marks)?;
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);
         report.branch_ahead = unpublished::branch_ahead(session, &look)?;
-        for row in done.rows {
+        let left = branches_left::rows(session, remote, &look)?;
+        refs.retain(|name, _| !name.as_bytes().starts_with(b"refs/remotes/"));
+        for row in done.rows.into_iter().chain(left) {
             // A result of an earlier round stays in the report.
             if row.result != SyncResult::UpToDate || !is_done(refs.get(&row.name)) {
                 refs.insert(row.name.clone(), row);

@@ -15,8 +15,8 @@ use crate::records::rules::Sides;
 use crate::store::Session;
 use crate::store::files::writer_name;
 
-/// The maximum number of outboxes of one record that are joined at once.
-const MAX_JOINED: usize = 200;
+/// The reason why an outbox is not joined.
+const TOO_MANY_KEYS: &str = "with the rest it has too many keys";
 
 /// A record on a remote and here.
 pub struct RecordSides<'a> {
@@ -30,6 +30,11 @@ pub struct RecordSides<'a> {
     pub writer: Option<&'a Writer>,
     /// Whether to post where others write as well, or a push has lost a race before.
     pub is_contended: bool,
+    /// The maximum number of outboxes to join. Those that the record has already do not count.
+    pub at_once: usize,
+    /// A random number. Of too many outboxes it tells which are joined: so every one has its turn, also beside any number
+    /// that cannot be joined.
+    pub draw: u64,
 }
 
 /// What to do about a record.
@@ -43,6 +48,8 @@ pub struct Fold {
     pub is_posted: bool,
     /// The outboxes whose version the remote's record has.
     pub folded: Vec<Writer>,
+    /// The outboxes that cannot be joined, and why.
+    pub unjoined: Vec<(Writer, String)>,
     /// Whether another repository writes under the name of this one.
     pub is_copied: bool,
 }
@@ -56,29 +63,8 @@ impl RecordSides<'_> {
             record.join(&Sides { base, ours: Some(ours), theirs: Some(theirs) })
         };
         let Sides { base, ours, theirs } = self.sides;
-        let mut others = theirs;
-        let mut is_busy = self.is_contended;
-        for (writer, posted) in self.outboxes.iter().take(MAX_JOINED) {
-            let mut is_own = self.writer == Some(writer);
-            if is_own {
-                let with_ours = ours.map(|ours| pair(ours, *posted, None));
-                is_own =
-                    ours.is_some_and(|ours| matches!(with_ours, Some(Ok(Some(it))) if it == ours));
-                fold.is_copied = !is_own;
-            }
-            let joined = match others.map_or(Ok(Some(*posted)), |it| pair(it, *posted, None)) {
-                Ok(Some(joined)) => joined,
-                // One that is too large for us must not stop the others.
-                Err(error) if error.code() != Code::ValueTooLarge => return Err(error),
-                _ => continue,
-            };
-            if theirs == Some(joined) {
-                fold.folded.push(writer.clone());
-                continue;
-            }
-            others = Some(joined);
-            is_busy |= !is_own;
-        }
+        let (others, is_written) = self.join_outboxes(repo, &record, &mut fold)?;
+        let is_busy = self.is_contended || is_written;
         // What both last agreed on is a version of the record, which no outbox need have.
         let with_record = match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
@@ -105,6 +91,64 @@ impl RecordSides<'_> {
             fold.folded.retain(|writer| fold.is_copied || self.writer != Some(writer));
         }
         Ok(Some(fold))
+    }
+
+    /// Joins the version of the remote with the outboxes; returns it, and whether others have posted something new.
+    fn join_outboxes(
+        &self,
+        repo: &Repo,
+        record: &RecordJoin<'_>,
+        fold: &mut Fold,
+    ) -> Result<(Option<Oid>, bool)> {
+        let pair = |ours, theirs| {
+            record.join(&Sides { base: None, ours: Some(ours), theirs: Some(theirs) })
+        };
+        let Sides { ours, theirs, .. } = self.sides;
+        let (mut others, mut is_written, mut tried) = (theirs, false, 0);
+        for (writer, posted) in self.in_turn() {
+            if tried == self.at_once {
+                break;
+            }
+            let mut is_own = self.writer == Some(writer);
+            if is_own {
+                let with_ours = ours.map(|ours| pair(ours, *posted));
+                is_own =
+                    ours.is_some_and(|ours| matches!(with_ours, Some(Ok(Some(it))) if it == ours));
+                fold.is_copied = !is_own;
+            }
+            let has_it = |theirs: Oid| repo.has_more(*posted, theirs).map(|more| !more);
+            if theirs.map(has_it).transpose()? == Some(true) {
+                fold.folded.push(writer.clone());
+                continue;
+            }
+            tried += 1;
+            let joined = match others.map_or(Ok(Some(*posted)), |it| pair(it, *posted)) {
+                Ok(Some(joined)) => joined,
+                // One that is too large for us must not stop the others.
+                Err(error) if error.code() != Code::ValueTooLarge => return Err(error),
+                left => {
+                    let too_large = left.err().map(|error| error.message());
+                    let reason = too_large.unwrap_or_else(|| TOO_MANY_KEYS.to_owned());
+                    fold.unjoined.push((writer.clone(), reason));
+                    continue;
+                }
+            };
+            if theirs == Some(joined) {
+                fold.folded.push(writer.clone());
+                continue;
+            }
+            others = Some(joined);
+            is_written |= !is_own;
+        }
+        Ok((others, is_written))
+    }
+
+    /// Returns the outboxes in the order in which they are tried.
+    fn in_turn(&self) -> impl Iterator<Item = (&Writer, &Oid)> {
+        let count = self.outboxes.len();
+        let draw = usize::try_from(self.draw % count.max(1) as u64).unwrap_or_default();
+        let first = if count > self.at_once { draw } else { 0 };
+        self.outboxes.iter().cycle().skip(first).take(count)
     }
 }
 

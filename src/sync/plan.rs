@@ -57,6 +57,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
         if let Some(flaw) = look.invalid.get(&name) {
             let mut step = Step::still(&name, &look.sides(&name), SyncResult::Invalid);
             step.row.reason = Some(flaw.clone());
+            step.row.hint = look.deletion_of(&name);
             steps.push(step);
         }
         let sides = look.sides(&name);

@@ -106,6 +106,9 @@ pub struct SyncReport {
     pub push_url: String,
     /// The refs that sync covers, by name.
     pub refs: Vec<SyncedRef>,
+    /// The refspecs of the remote that are left to 'git fetch': they move more than remote-tracking refs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refspecs_left: Vec<String>,
     /// The remote branches that moved.
     pub branch_changed: Vec<ChangedBranch>,
     /// The agents of other machines whose work moved, by `<machine>/<agent>`.

@@ -30,8 +30,10 @@ use crate::clones::hub::{Hub, hub_folder, locate};
 use crate::clones::removal::removed_log::{self, Amount};
 use crate::clones::removal::{self, kept_clone};
 use crate::clones::try_tree;
+use crate::design::meaning::{self, Meaning};
 use crate::git::{ObjectWrites, Oid, Repo};
-use crate::model::{Result, World};
+use crate::model::text::typed_word;
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
@@ -109,7 +111,22 @@ fn describe(world: &World, clone: FoundClone) -> Clone {
 pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root));
-    found::find(&root, hub.transpose()?.as_deref(), name)
+    found::find(&root, hub.transpose()?.as_deref(), name).map_err(|error| {
+        let is_unknown = error.code() == Code::CloneNotFound;
+        let elsewhere = session.filter(|_| is_unknown).and_then(|it| explain_elsewhere(it, name));
+        elsewhere.unwrap_or(error)
+    })
+}
+
+/// Returns the error for an agent of another machine: its clone is there, and its commits are here.
+pub(super) fn explain_elsewhere(session: &Session, name: &str) -> Option<Error> {
+    let Ok(Meaning::Line(named)) = meaning::find(&session.repo, name) else {
+        return None;
+    };
+    let agent = named.elsewhere?;
+    let message = format!("the clone of '{}' is on another machine", agent.name);
+    let hint = format!("git colony agents show {}", typed_word(&agent.name));
+    Some(Error::new(Code::CloneNotFound, message).unchanged().hint(hint))
 }
 
 /// Removes a clone; the work of an agent stays in the hub.

@@ -8,7 +8,7 @@ use crate::clones::clone_folders::{lost_git_dir, membership_at};
 use crate::clones::found;
 use crate::clones::hub::{Hub, gather, joining, locate, publish};
 use crate::design::checkpoint::checkpoint_names;
-use crate::design::fork::names;
+use crate::design::meaning;
 use crate::git::{Checkout, ObjectWrites};
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
@@ -62,7 +62,7 @@ pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
     if error.code() == Code::HubMissing {
         return Err(error);
     }
-    let of_others = |name: &&String| names::may_be_of_others(&session.repo, name);
+    let of_others = |name: &&String| meaning::may_be_of_others(&session.repo, name);
     if let Some(name) = typed.iter().find(of_others) {
         return Err(unseen(name, &error));
     }
@@ -85,11 +85,10 @@ pub fn gather_checkpoint(session: &Session, name: &str) {
     }
 }
 
-/// Does the same as [`gather_for`] for a state to restore, which may be a checkpoint or a commit. A
+/// Does the same as [`gather_for`] for a name that may be of a state here. A
 /// failure is reported, and stops nothing.
 pub fn gather_state(session: &Session, name: &str) {
-    let is_checkpoint = checkpoint_names::find(&session.repo, name).is_ok();
-    if !is_checkpoint && names::may_be_of_others(&session.repo, name) {
+    if meaning::may_be_of_others(&session.repo, name) {
         gather(session);
     }
 }

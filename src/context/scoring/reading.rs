@@ -50,6 +50,27 @@ pub enum SkipReason {
     NoLocation,
 }
 
+impl SkipReason {
+    /// Returns the text for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkipReason::Binary => "binary",
+            SkipReason::TooLarge => "more than 256 KiB",
+            SkipReason::ProjectFull => "the project has more than 10 MiB",
+            SkipReason::NotUtf8 => "not UTF-8",
+            SkipReason::Secret => "looks like a secret",
+            SkipReason::LfsMissing => "its git-lfs content is not here",
+            SkipReason::Missing => "missing",
+            SkipReason::Hidden => "hidden by an ignore file",
+            SkipReason::Link => "a symlink, or behind one",
+            SkipReason::Submodule => "a submodule or another repository",
+            SkipReason::NotAFile => "no plain file",
+            SkipReason::Unreadable => "unreadable",
+            SkipReason::NoLocation => "its location does not exist",
+        }
+    }
+}
+
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct ReadFile {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::allowed_paths;
-use crate::design::fork::names;
+use crate::design::meaning;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::git::{Oid, Repo, TreeEntry};
@@ -162,18 +162,14 @@ struct Range {
 
 impl Range {
     fn find(repo: &Repo, typed: &str) -> Result<Range> {
-        let ends = typed.split_once("...").or_else(|| typed.split_once(".."));
-        let Some((from, to)) = ends else {
+        let Some(meaning::Ends { from, to, .. }) = meaning::ends(repo, typed)? else {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!("{} is not a range", text::shell_word(typed)),
             )
             .hint("git colony agents check NAME --range main..HEAD"));
         };
-        let named = |name: &str| {
-            let name = if name.is_empty() { "HEAD" } else { name };
-            names::find(repo, name).map(|named| named.commit)
-        };
+        let named = |name: &str| meaning::find_commit(repo, name).map(|named| named.commit);
         let (from, to) = (named(from)?, named(to)?);
         let bases = repo.merge_bases(from, to)?;
         if bases.is_empty() && repo.is_shallow() {

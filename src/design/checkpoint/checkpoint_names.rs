@@ -3,7 +3,7 @@
 use crate::git::Repo;
 use crate::model::id::OperationId;
 use crate::model::text::nearest;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, time};
 
 use super::checkpoints::{Checkpoint, CheckpointKind, list};
 use super::{deleted_names, published_checkpoints};
@@ -56,6 +56,36 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
             None => not_found(name),
         }
     })
+}
+
+/// Returns `true` for a place in the list, `@{2}` or `auto@{0}`.
+pub(in crate::design) fn is_position(name: &str) -> bool {
+    parse_position(name).is_some()
+}
+
+/// Finds the checkpoint with a whole id, with or without `checkpoint/` and `auto/`; `None` for any other name.
+pub(in crate::design) fn of_whole_id(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
+    let is_own = name.starts_with("checkpoint/") || name.starts_with("auto/");
+    let time = name.rsplit_once('-').and_then(|(time, _)| time::parse_compact(time));
+    if !is_own && time.is_none() {
+        return Ok(None);
+    }
+    match find(repo, name) {
+        Ok(found) => Ok(Some(found).filter(|found| found.is_named_fully(name))),
+        Err(unknown) if unknown.code() == Code::CheckpointNotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Finds the checkpoint with exactly this name; `None` where there is none, also if one begins so.
+pub(in crate::design) fn of_whole_name(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
+    match find(repo, name) {
+        Ok(found) => Ok(Some(found).filter(|found| found.is_named_fully(name))),
+        Err(error) if error.code() == Code::CheckpointAmbiguous && is_whole_name(repo, name)? => {
+            Err(error)
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
@@ -125,7 +155,7 @@ pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
     let position = label.strip_prefix("auto").unwrap_or(label);
     if label.trim().is_empty() {
         Some("nothing")
-    } else if label.starts_with("op-") && OperationId::parse(label).is_some() {
+    } else if OperationId::of_name(label).is_some() {
         Some("an operation")
     } else if position.starts_with("@{") && position.ends_with('}') {
         Some("a position in the list")

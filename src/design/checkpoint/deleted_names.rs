@@ -3,7 +3,6 @@
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error};
-use crate::store::files::places::Places;
 use crate::store::operation::{Kind, Log, LogEntry};
 use crate::store::refs::ref_names;
 
@@ -20,8 +19,7 @@ struct Deleted<'a> {
 /// Makes the error for a name that no checkpoint has any more; `None` if no operation of this worktree, and none of
 /// another, deleted it.
 pub(super) fn explain(repo: &Repo, name: &str) -> Option<Error> {
-    let places = Places::find(repo).ok().flatten();
-    let own = places.and_then(|places| Log::read(repo, &places).ok()).unwrap_or_default();
+    let own = Log::here(repo).unwrap_or_default();
     if let Some(deleted) = find(repo, &own, name) {
         let record = &deleted.entry.record;
         let by = match record.inverts {

@@ -34,7 +34,7 @@ use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::commit::exempt_moved::MovedLines;
-use super::fork::names;
+use super::meaning;
 use super::merge::target_branch::retried;
 use super::submodule::snapshots::{SubmoduleReport, SubmoduleStates};
 use super::worktree::{place, tell_late};
@@ -243,7 +243,7 @@ fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result
 /// Names an existing commit as a checkpoint; in a dry run, says which.
 pub fn tag(session: &Session, request: &Request, revision: &str) -> Result<CheckpointReport> {
     refuse_unwanted(session, request)?;
-    let commit = names::find(&session.repo, revision)?.commit;
+    let commit = meaning::find_commit(&session.repo, revision)?.commit;
     let signature = session.identity()?.at(&session.world);
     let head = session.repo.head()?;
     let mut draft = Draft::of_commit(session, request, &head, signature);

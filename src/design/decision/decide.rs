@@ -10,8 +10,8 @@ use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::left_out::{Allowances, LeftOut};
 use crate::design::commit::pending_paths::{Choice, Chosen};
 use crate::design::commit::{branch_change, cleaned, scaffold, write_commit};
-use crate::design::decision;
 use crate::design::worktree::{place, refuse_in_progress, tell_late};
+use crate::design::{decision, meaning};
 use crate::git::worktree::safe_open::Fault;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
@@ -212,7 +212,7 @@ struct References {
 
 fn references(repo: &Repo, known: &Known, request: &Request) -> Result<References> {
     let find = |name: &String| Ok(known.find(name)?.decision_id.clone());
-    let commit = |name: &String| Ok(repo.resolve_commit(name)?.to_string());
+    let commit = |name: &String| Ok(meaning::find_commit(repo, name)?.commit.to_string());
     Ok(References {
         supersedes: request.supersedes.as_ref().map(find).transpose()?,
         depends_on: request.depends_on.iter().map(find).collect::<Result<_>>()?,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::decision;
+use crate::design::{decision, meaning};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
@@ -118,7 +118,8 @@ pub struct DecisionRef {
 /// Lists the decisions of HEAD.
 pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     let repo = &session.repo;
-    let since = filter.since.as_ref().map(|name| repo.resolve_commit(name)).transpose()?;
+    let commit = |name: &String| meaning::find_commit(repo, name).map(|named| named.commit);
+    let since = filter.since.as_ref().map(commit).transpose()?;
     let tip = repo.head()?.commit();
     let mut known = match tip {
         Some(tip) => Known::at(repo, tip)?,

@@ -1,12 +1,12 @@
 //! A branch, fork or commit beside the branch that its work goes to: where it left that, and what it has beyond it.
 
-use crate::design::default_branch;
+use crate::design::{default_branch, meaning};
 use crate::git::{Head, Oid, Repo};
 use crate::model::Result;
 
 use super::claims::Claims;
 use super::forks;
-use super::names::{self, Named};
+use super::names::Named;
 use super::old_history::{self, Place};
 use super::shared_work::{Lineage, SharedWork};
 
@@ -44,7 +44,7 @@ pub fn of_name(repo: &Repo, typed: &str) -> Result<Line> {
     if matches!(typed, "HEAD" | "@") {
         return of_head(repo);
     }
-    Ok(of_named(repo, names::find(repo, typed)?))
+    Ok(of_named(repo, meaning::find_commit(repo, typed)?))
 }
 
 /// Returns the line of a resolved name.

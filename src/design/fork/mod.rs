@@ -37,6 +37,7 @@ use crate::store::refs::ref_names;
 
 use super::checkpoint::left_out::Allowances;
 use super::checkpoint::worktree_snapshot::Kept;
+use super::meaning;
 use super::merge::switch::{Step, Switch, carry_out};
 use super::restore::restore_target::Target;
 use super::worktree::{refuse_in_progress, run_post_checkout};
@@ -140,7 +141,7 @@ impl Start {
         let head = repo.head()?;
         let (commit, base_branch) = match &request.from {
             Some(from) => {
-                let named = names::find(repo, from)?;
+                let named = meaning::find_commit(repo, from)?;
                 let branch = named.branch.as_ref().map(RefName::short);
                 (named.commit, branch)
             }

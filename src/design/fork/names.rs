@@ -1,7 +1,6 @@
-//! Resolves the name of a fork or branch that a user types: a branch, a fork, any revision, or a
-//! checkpoint.
+//! Resolves the name of work: a branch, a fork, an agent, any revision. What else a name may mean, and in which
+//! order, says `design::meaning`.
 
-use crate::design::checkpoint::checkpoint_names;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
@@ -28,7 +27,8 @@ pub struct Named {
 }
 
 impl Named {
-    fn commit(commit: Oid, name: String) -> Named {
+    /// Makes a commit without a branch.
+    pub(in crate::design) fn commit(commit: Oid, name: String) -> Named {
         Named { commit, branch: None, name, published: None, elsewhere: None }
     }
 
@@ -62,6 +62,18 @@ impl Named {
         self.branch.is_some() || self.published.is_some() || self.elsewhere.is_some()
     }
 
+    /// Returns a name that stands for nothing else than it.
+    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> String {
+        let tag = RefName::from(format!("refs/tags/{}", self.name).as_str());
+        let has_tag = || tag.is_valid() && repo.find_ref(&tag).is_ok_and(|id| id.is_some());
+        match (&self.branch, &self.published) {
+            (Some(branch), _) => branch.to_string(),
+            (None, Some(published)) => published.spelled_out(),
+            (None, None) if self.elsewhere.is_none() && has_tag() => tag.to_string(),
+            (None, None) => self.commit.to_string(),
+        }
+    }
+
     /// Returns the name of the branch a fork was created from, if that was recorded.
     pub fn base_branch(&self, repo: &Repo) -> Option<String> {
         if let Some(published) = &self.published {
@@ -76,22 +88,9 @@ impl Named {
     }
 }
 
-/// Resolves a name as `find_line` does, and else as a checkpoint.
-pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
-    let unknown = match find_line(repo, typed) {
-        Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
-        found => return found,
-    };
-    match checkpoint_names::find(repo, typed) {
-        Ok(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
-        Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
-        Err(_) => Err(unknown),
-    }
-}
-
 /// Resolves a name that is not a checkpoint. The order: the copy of a published branch by its full name, a branch, a fork
-/// with that label, any other ref or revision, published work, a fork with that label on a remote, the prefix of an id, and in the clone of an agent the name of that agent for
-/// its current checkout.
+/// with that label, any other ref or revision, published work, a fork with that label on a remote, an agent of another
+/// machine, the prefix of an id, and in the clone of an agent the name of that agent for its current checkout.
 ///
 /// The name of an agent stands for its published work even if a fork with that label exists here,
 /// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
@@ -130,17 +129,6 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
             (None, None) => Err(misspelt(repo, typed, unknown)?),
         },
     }
-}
-
-/// Returns `true` if a name may stand for published work and not only for something here: such a
-/// name means nothing while the hub cannot be read.
-pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
-    let ends = typed.split("..").map(|end| end.trim_matches('.'));
-    let mut names = ends.map(|end| end.split(['~', '^', ':']).next().unwrap_or(end));
-    names.any(|name| {
-        let is_here = |named: Named| named.published.is_none();
-        !name.is_empty() && !find(repo, name).is_ok_and(is_here)
-    })
 }
 
 /// Finds a branch of this repository by its name, or the fork with that label.

@@ -1,9 +1,10 @@
 //! The source and the target of a merge.
 
 use crate::design::default_branch;
-use crate::design::fork::names::{self, Named};
+use crate::design::fork::names::Named;
 use crate::design::fork::shared_work::Lineage;
 use crate::design::fork::{fork_record, published_forks};
+use crate::design::meaning;
 use crate::design::merge::target_branch::TargetBranch;
 use crate::design::migration::rewritten;
 use crate::git::{Oid, RefName, Repo};
@@ -22,10 +23,11 @@ pub(super) struct Sides {
 impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
-        let source = names::find(repo, &request.source).map_err(|error| match error.code() {
-            Code::NameAmbiguous => migration::explain(repo, error),
-            _ => error,
-        });
+        let source =
+            meaning::find_commit(repo, &request.source).map_err(|error| match error.code() {
+                Code::NameAmbiguous => migration::explain(repo, error),
+                _ => error,
+            });
         let source = match &request.stand_in {
             None => source?,
             Some(other) => stand_in(source, other)?,

@@ -3,7 +3,8 @@
 use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::unignored;
 use crate::design::checkpoint::worktree_snapshot::Kept;
-use crate::design::fork::names::{self, Named};
+use crate::design::fork::names::Named;
+use crate::design::meaning;
 use crate::design::migration::rewritten;
 use crate::design::worktree::run_post_checkout;
 use crate::git::worktree::snapshot::Unstorable;
@@ -57,7 +58,7 @@ pub struct Arrival {
 impl Member {
     /// Finds work by name: an agent, a fork, a branch, a commit.
     pub fn find(session: &Session, typed: &str) -> Result<Member> {
-        let member = names::find(&session.repo, typed)?;
+        let member = meaning::find_commit(&session.repo, typed)?;
         let rewritten = rewritten(session, member.commit)?;
         Ok(Member(Named { commit: rewritten.unwrap_or(member.commit), ..member }))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::design::allowed_paths::makers::Makers;
 use crate::design::allowed_paths::path_gate;
-use crate::design::fork::names;
+use crate::design::meaning;
 use crate::design::merge::target_branch::TargetBranch;
 use crate::git::Oid;
 use crate::model::Result;
@@ -67,7 +67,7 @@ fn owners(session: &Session, request: &Request) -> BTreeSet<String> {
     let named = request.what.iter().filter_map(|name| {
         let last = name.rsplit("..").next().unwrap_or(name);
         // An id of a decision is not the name of a branch.
-        let named = names::find(&session.repo, last).ok()?;
+        let named = meaning::find_commit(&session.repo, last).ok()?;
         path_gate::owner_of(session, &named)
     });
     named.collect()

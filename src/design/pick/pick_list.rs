@@ -2,7 +2,8 @@
 
 use crate::design::decision::decision_standing::Known;
 use crate::design::decision::decisions::Decision;
-use crate::design::fork::{names, published_forks};
+use crate::design::fork::published_forks;
+use crate::design::meaning::{self, Ends};
 use crate::git::Oid;
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result};
@@ -156,14 +157,12 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
 fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     let repo = &session.repo;
     let plain = |commit| WantedCommit { commit, decision_id: None };
-    let Some((from, to)) = name.split_once("..").filter(|_| !name.contains("...")) else {
-        return Ok(vec![plain(names::find(repo, name)?.commit)]);
+    let range = meaning::ends(repo, name)?.filter(|ends| !ends.is_symmetric);
+    let Some(Ends { from, to, .. }) = range else {
+        return Ok(vec![plain(meaning::find_commit(repo, name)?.commit)]);
     };
-    let or_head = |name: &str| {
-        if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() }
-    };
-    let from = names::find(repo, &or_head(from))?.commit;
-    let to = names::find(repo, &or_head(to))?.commit;
+    let from = meaning::find_commit(repo, from)?.commit;
+    let to = meaning::find_commit(repo, to)?.commit;
     let mut commits = repo.commits_between(to, &[from], MAX_COMMITS)?;
     commits.reverse();
     if commits.is_empty() {

@@ -4,12 +4,12 @@ use crate::design::checkpoint::checkpoint_names;
 use crate::design::checkpoint::checkpoints::Checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::tag_message::Mode;
-use crate::design::fork::names;
-use crate::git::{Oid, RefName, Repo};
+use crate::design::fork::names::Named;
+use crate::design::meaning::{self, Meaning};
+use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::{Log, StateName, SubmoduleSnapshot};
 
@@ -50,51 +50,38 @@ pub struct InProgress {
 impl Target {
     /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
     pub fn find(repo: &Repo, name: &str) -> Result<Target> {
-        if let Some(id) = OperationId::parse(name).filter(|_| name.starts_with("op-")) {
-            return before_operation(repo, id);
+        match OperationId::of_name(name) {
+            Some(id) => before_operation(repo, id),
+            None => of_named(repo, &checkpoint_names::find(repo, name)?, name),
         }
-        let checkpoint = checkpoint_names::find(repo, name)?;
-        let is_named_fully = checkpoint.is_named_fully(name);
-        Ok(Target { is_named_fully, ..of_checkpoint(repo, &checkpoint)? })
     }
 
-    /// Finds the state to restore: as [`Target::find`] does, or any commit, unless a checkpoint has
-    /// that name in full. The prefix of a checkpoint's name comes after a revision, and before an
-    /// abbreviated id. HEAD is never the label of a checkpoint, and a label that is the name of a branch, too, is refused.
+    /// Returns the state that a name means.
+    pub(in crate::design) fn of(repo: &Repo, name: &str, meaning: Meaning) -> Result<Target> {
+        match meaning {
+            Meaning::Line(line) => of_commit(repo, name, line.commit),
+            Meaning::Checkpoint(checkpoint) => of_named(repo, &checkpoint, name),
+            Meaning::Operation(id) => before_operation(repo, id),
+        }
+    }
+
+    /// Finds the state to restore: as every command does, but a name that is that of a checkpoint as well is refused.
     pub(in crate::design) fn find_any(repo: &Repo, name: &str) -> Result<Target> {
-        let target = Target::find(repo, name);
-        let is_found = match &target {
-            Ok(target) => target.is_named_fully || is_abbreviated_id(name),
-            Err(error) if error.code() == Code::CheckpointAmbiguous => {
-                is_abbreviated_id(name) || checkpoint_names::is_whole_name(repo, name)?
+        let meaning = meaning::find(repo, name).map_err(|error| match error.code() {
+            // That of a checkpoint says more: which one was deleted, which one is similar.
+            Code::RevisionNotFound => checkpoint_names::find(repo, name).err().unwrap_or(error),
+            _ => error,
+        })?;
+        if let Meaning::Line(line) = &meaning
+            && !checkpoint_names::is_counted_from_head(name)
+            && let Some(checkpoint) = checkpoint_names::of_whole_name(repo, name)?
+        {
+            if checkpoint.sha != line.commit {
+                return Err(is_two(repo, name, &checkpoint, line));
             }
-            Err(error) => error.code() != Code::CheckpointNotFound,
-        };
-        if is_found && !checkpoint_names::is_counted_from_head(name) {
-            return target.and_then(|target| target.unless_a_branch(repo, name));
+            return of_named(repo, &checkpoint, name);
         }
-        match names::find_line(repo, name) {
-            Ok(line) => of_commit(repo, name, line.commit),
-            Err(unknown) if unknown.code() == Code::RevisionNotFound => target,
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Refuses the label of a checkpoint that is the name of a branch with another commit, too.
-    fn unless_a_branch(self, repo: &Repo, name: &str) -> Result<Target> {
-        let branch = RefName::from(format!("refs/heads/{name}").as_str());
-        let is_label = self.label == name && self.id != name && branch.is_valid();
-        let tip = is_label.then(|| repo.find_ref(&branch)).transpose()?;
-        if tip.flatten().is_none_or(|tip| tip == self.sha) {
-            return Ok(self);
-        }
-        let names = [self.id.clone(), branch.to_string()];
-        let [checkpoint, branch] = names.each_ref().map(|name| shell_word(name));
-        let message = format!("'{name}' is the label of checkpoint {checkpoint} and a branch");
-        Err(Error::new(Code::NameAmbiguous, message)
-            .unchanged()
-            .hint(format!("git colony restore {checkpoint} -n   # or {branch}"))
-            .detail("names", &names))
+        Target::of(repo, name, meaning)
     }
 
     /// Returns the short name that a fork of it gets.
@@ -109,9 +96,22 @@ impl Target {
     }
 }
 
-/// Returns `true` if a name may be an abbreviated object id.
-fn is_abbreviated_id(name: &str) -> bool {
-    name.len() < 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// Makes the error for a name that is that of a checkpoint, and of a branch, a tag or an agent with another commit.
+fn is_two(repo: &Repo, name: &str, checkpoint: &Checkpoint, line: &Named) -> Error {
+    let names = [checkpoint.checkpoint_id.clone(), line.spelled_out(repo)];
+    let [id, other] = names.each_ref().map(|name| shell_word(name));
+    let what = if line.is_branch() { "a branch" } else { "a revision" };
+    let message = format!("'{name}' is the label of checkpoint {id} and {what}");
+    Error::new(Code::NameAmbiguous, message)
+        .unchanged()
+        .hint(format!("git colony restore {id} -n   # or {other}"))
+        .detail("names", &names)
+}
+
+/// Returns the state of a checkpoint that was found by a name.
+fn of_named(repo: &Repo, checkpoint: &Checkpoint, name: &str) -> Result<Target> {
+    let is_named_fully = checkpoint.is_named_fully(name);
+    Ok(Target { is_named_fully, ..of_checkpoint(repo, checkpoint)? })
 }
 
 fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
@@ -185,10 +185,9 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
 }
 
 fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
-    let places = Places::find(repo)?;
-    let log = places.map(|places| Log::read(repo, &places)).transpose()?.unwrap_or_default();
+    let log = Log::here(repo)?;
     let Some(entry) = log.find(id) else {
-        return Err(not_found(id));
+        return Err(meaning::no_operation(id));
     };
     let record = &entry.record;
     let Some(snapshot) = record.snapshot else {
@@ -259,9 +258,4 @@ impl Target {
         .detail("in_progress", what)
         .hint(format!("git colony restore {id} --mode files   # restores the files")))
     }
-}
-
-/// Makes the error for an operation that does not exist.
-pub fn not_found(id: OperationId) -> Error {
-    Error::new(Code::OperationNotFound, format!("this worktree has no operation {id}"))
 }

@@ -2,14 +2,14 @@
 
 use crate::design::fork::claims::{Claims, Range, RevertOf};
 use crate::design::fork::shared_work::{Lineage, is_in, is_own, is_reverted, named_by};
-use crate::design::fork::{fork_record, names, published_forks};
+use crate::design::fork::{fork_record, published_forks};
+use crate::design::meaning;
 use crate::design::merge::target_branch::TargetBranch;
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::files::places::Places;
 use crate::store::operation::log::{Log, LogEntry};
 use crate::store::operation::{Kind, Record};
 
@@ -36,7 +36,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) fn find(session: &Session, target: &TargetBranch, what: &str) -> Result<Wanted> {
-        let search = Search { session, target, log: read_log(session)? };
+        let search = Search { session, target, log: Log::here(&session.repo)? };
         let number = OperationId::parse(what).or_else(|| what.parse().ok().map(OperationId));
         match number {
             Some(id) if what.starts_with("op-") || search.log.find(id).is_some() => {
@@ -88,13 +88,6 @@ fn first_parents(repo: &Repo, tip: Oid, end: Oid, limit: usize) -> Result<Vec<Oi
     Ok(commits)
 }
 
-fn read_log(session: &Session) -> Result<Log> {
-    match Places::find(&session.repo)? {
-        Some(places) => Log::read(&session.repo, &places),
-        None => Ok(Log::default()),
-    }
-}
-
 struct Search<'a> {
     session: &'a Session,
     target: &'a TargetBranch,
@@ -109,9 +102,7 @@ impl Search<'_> {
     /// Finds what an operation has moved the branch over.
     fn of_operation(&self, id: OperationId) -> Result<Wanted> {
         let Some(LogEntry { record, .. }) = self.log.find(id) else {
-            return Err(
-                Error::new(Code::OperationNotFound, format!("there is no {id} here")).unchanged()
-            );
+            return Err(meaning::no_operation(id).unchanged());
         };
         let branch = self.target.branch.short();
         if !matches!(record.kind, Kind::Merge | Kind::Land) {
@@ -154,7 +145,7 @@ impl Search<'_> {
     fn of_name(&self, what: &str) -> Result<Wanted> {
         let repo = self.repo();
         let label = what.strip_prefix("fork/").unwrap_or(what);
-        let named = names::find(repo, what);
+        let named = meaning::find_commit(repo, what);
         let (line, agent) = match &named {
             Ok(named) if named.is_branch() => {
                 let published = named.published.as_ref();

@@ -4,11 +4,10 @@
 //! What can be known before the first step is looked at before the first step; a later one that refuses leaves
 //! those before it done, and says so.
 
-use crate::design::restore::restore_target;
+use crate::design::meaning;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::files::places::Places;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::{Kind, Log};
 
@@ -75,9 +74,7 @@ fn with_later(
 
 /// Returns the log, how many steps to go, and which way; if the log shows that a later step would be refused, refuses before the first.
 fn plan(session: &Session, request: Request) -> Result<Planned> {
-    let places = Places::find(&session.repo)?;
-    let log =
-        places.map(|places| Log::read(&session.repo, &places)).transpose()?.unwrap_or_default();
+    let log = Log::here(&session.repo)?;
     let (mut wanted, mut direction) = (1, request.direction);
     match request.steps {
         Steps::Newest(count) => wanted = count,
@@ -178,7 +175,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
                 .detail("steps", steps)
                 .hint(hint))
         }
-        None if log.find(operation).is_none() => Err(restore_target::not_found(operation)),
+        None if log.find(operation).is_none() => Err(meaning::no_operation(operation)),
         None => {
             let message = format!("{operation} is not a step to {verb} now");
             Err(Error::new(Code::NothingToUndo, message).unchanged().hint("git colony ops"))

@@ -10,12 +10,14 @@ use crate::git::worktree::safe_open::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
 use crate::lfs::install;
 use crate::lfs::status;
 use crate::lfs::store_url::{self, StoreUrl};
+use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result};
 use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
 use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
 use crate::setup::info_attributes;
 use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::store::Session;
+use crate::store::refs::ref_names;
 use crate::store::settings::colony_toml::SettingsProblem;
 
 use super::Check;
@@ -25,7 +27,7 @@ const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 
 pub(super) fn mirrors(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
-    let pattern = "^remote\\..*\\.(mirror|push)$";
+    let pattern = "^remote\\..*\\.(mirror|push|fetch)$";
     let output = git.args(["config", "--null", "--get-regexp", pattern]).run()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let publishes = |entry: &&str| {
@@ -37,15 +39,39 @@ pub(super) fn mirrors(session: &Session) -> Result<Check> {
         let mirror = name == "mirror" && ["true", "yes", "on", "1"].contains(&value);
         mirror || (name == "push" && ["refs/*", "refs/colony-local/*"].contains(&source))
     };
-    let entry = text.split('\0').find(publishes);
-    Ok(match entry.and_then(|entry| entry.split('\n').next()) {
-        Some(key) => Check::ill(
+    let key_of = |entry: &str| entry.split('\n').next().map(str::to_owned);
+    if let Some(key) = text.split('\0').find(publishes).and_then(key_of) {
+        return Ok(Check::ill(
             "mirror",
             format!("'{key}' would publish the private refs below refs/colony-local/"),
             format!("git config --unset {key}   # push branches and tags instead"),
-        ),
-        None => Check::well("mirror", "no remote is set to push private refs"),
+        ));
+    }
+    let found = text.split('\0').find(|entry| entry.split_once('\n').is_some_and(replaces_ours));
+    Ok(match found.and_then(key_of) {
+        Some(key) => {
+            let remote = key.trim_start_matches("remote.").trim_end_matches(".fetch");
+            let branches = shell_word(&format!("+refs/heads/*:refs/remotes/{remote}/*"));
+            Check::ill(
+                "mirror",
+                format!("'{key}' has 'git fetch' replace or prune the refs of git-colony"),
+                format!("git config --replace-all {} {branches}", shell_word(&key)),
+            )
+        }
+        None => Check::well("mirror", "no remote is set to push or replace private refs"),
     })
+}
+
+/// Returns `true` for a refspec of a fetch that moves refs of ours.
+fn replaces_ours((key, spec): (&str, &str)) -> bool {
+    let into = spec.split_once(':').map_or("", |(_, into)| into);
+    let ours = [ref_names::PUBLISHED, ref_names::PRIVATE];
+    let moves = |ours: &&str| match into.split_once('*') {
+        Some((begin, _)) => ours.starts_with(begin) || begin.starts_with(*ours),
+        None => into.starts_with(*ours),
+    };
+    let is_of_fetch = key.rsplit_once('.').is_some_and(|(_, name)| name == "fetch");
+    is_of_fetch && ours.iter().any(moves)
 }
 
 pub(super) fn set_up(session: &Session) -> Vec<Check> {

@@ -28,61 +28,50 @@ pub struct Fetch<'f> {
     pub names: &'f [RefName],
     /// All refs below this prefix, of which there need be none; they get the names `<into>below/<rest>`.
     pub below: Option<&'f str>,
-    /// Whether to update `refs/remotes/` as well, as `git fetch` is configured to, without tags.
+    /// Whether to update `refs/remotes/` as well, as `git fetch` is configured to, and nothing else that it moves.
     pub with_branches: bool,
     /// The prefix of the new names. Existing refs of these names are overwritten.
     pub into: &'f str,
 }
 
+/// What a fetch has brought.
+pub struct Fetched {
+    /// The targets of the refs by name and below the prefix, under the names of the remote.
+    pub refs: Vec<FoundRef>,
+    /// Why not all branches are as the remote has them, if that stopped nothing else.
+    pub branches_failed: Option<Error>,
+}
+
+/// A ref that a fetch of the branches moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracked {
+    /// Its name on the remote.
+    pub there: RefName,
+    /// Its name here.
+    pub here: RefName,
+    /// What the remote has; `None` if it has no such ref, although one is named.
+    pub id: Option<Oid>,
+    /// Whether it may be moved to a commit that is not a descendant.
+    pub is_forced: bool,
+}
+
 impl Remote<'_> {
-    /// Returns `true` unless every ref that `git fetch` is configured to take is here as the remote offers it. What
+    /// Returns `true` unless every ref that a fetch of the branches takes is here as the remote offers it. What
     /// only git can decide counts as news.
     pub fn has_news(&self, offered: &BTreeMap<RefName, Oid>) -> Result<bool> {
-        let configured = self.refspecs();
-        let mut specs = Vec::new();
-        for spec in &configured {
-            let Ok(spec) = gix::refspec::parse(BStr::new(spec), Operation::Fetch) else {
-                return Ok(true);
-            };
-            specs.push(spec);
-        }
-        let ids: Vec<&Oid> = offered.values().collect();
-        let items = offered.iter().map(|(name, id)| Item {
-            full_ref_name: name.as_bytes().as_bstr(),
-            target: &id.0,
-            object: None,
-        });
-        let mappings =
-            MatchGroup::from_fetch_specs(specs.iter().copied()).match_lhs(items).mappings;
-        let mut matched = BTreeSet::new();
-        let mut wanted = BTreeSet::new();
-        for mapping in &mappings {
-            matched.insert(mapping.spec_index);
-            let Some((rhs, index)) = mapping.rhs.as_ref().zip(mapping.item_index) else {
-                continue;
-            };
-            if matches!(mapping.lhs, SourceRef::ObjectId(_)) {
-                return Ok(true);
-            }
-            let name = RefName::new(rhs.to_vec());
-            if self.repo.find_ref(&name)?.as_ref() != ids.get(index).copied() {
-                return Ok(true);
-            }
-            wanted.insert(name);
-        }
-        // A ref that is named and not there is an error, which git reports.
-        let is_named = |spec: &RefSpecRef<'_>| {
-            spec.source().is_some_and(|source| !source.contains(&b'*'))
-                && spec.destination().is_some()
-        };
-        let mut specs = specs.iter().enumerate();
-        if specs.any(|(index, spec)| is_named(spec) && !matched.contains(&index)) {
+        let Some(tracked) = self.tracked(offered) else {
             return Ok(true);
+        };
+        for tracked in &tracked {
+            if self.is_behind(tracked) {
+                return Ok(true);
+            }
         }
         let prunes = ["fetch.prune".to_owned(), format!("remote.{}.prune", self.name)];
         if prunes.iter().all(|key| self.repo.config(key).is_none()) {
             return Ok(false);
         }
+        let wanted: BTreeSet<RefName> = tracked.into_iter().map(|tracked| tracked.here).collect();
         let known = self.repo.refs_below(&format!("refs/remotes/{}/", self.name))?;
         // git has branches that it pushed, also those that no fetch takes.
         let pushed = format!("refs/remotes/{}/colony/", self.name);
@@ -92,6 +81,78 @@ impl Remote<'_> {
         Ok(known
             .iter()
             .any(|known_ref| !wanted.contains(&known_ref.name) && !is_left_out(&known_ref.name)))
+    }
+
+    /// Lists the refs that a fetch of the branches takes and that are not here as the remote offers them; none where
+    /// only git can decide.
+    pub fn behind(&self, offered: &BTreeMap<RefName, Oid>) -> Vec<Tracked> {
+        let mut tracked = self.tracked(offered).unwrap_or_default();
+        // Lists of refs have no HEAD.
+        tracked.retain(|it| it.there.as_bytes() != b"HEAD" && self.is_behind(it));
+        tracked
+    }
+
+    /// Returns `true` if a ref is not here as the remote has it.
+    fn is_behind(&self, tracked: &Tracked) -> bool {
+        let here = self.repo.find_ref(&tracked.here).ok().flatten();
+        tracked.id.is_none() || here != tracked.id
+    }
+
+    /// Lists the refs that a fetch of the branches takes; `None` where only git can decide.
+    fn tracked(&self, offered: &BTreeMap<RefName, Oid>) -> Option<Vec<Tracked>> {
+        let configured = self.branch_refspecs();
+        let parse = |spec| gix::refspec::parse(BStr::new(spec), Operation::Fetch).ok();
+        let specs: Vec<RefSpecRef<'_>> = configured.iter().map(parse).collect::<Option<_>>()?;
+        let items = offered.iter().map(|(name, id)| Item {
+            full_ref_name: name.as_bytes().as_bstr(),
+            target: &id.0,
+            object: None,
+        });
+        let offered: Vec<(&RefName, &Oid)> = offered.iter().collect();
+        let group = MatchGroup::from_fetch_specs(specs.iter().copied());
+        let mut matched = BTreeSet::new();
+        let mut tracked = Vec::new();
+        for mapping in &group.match_lhs(items).mappings {
+            matched.insert(mapping.spec_index);
+            let Some((rhs, index)) = mapping.rhs.as_ref().zip(mapping.item_index) else {
+                continue;
+            };
+            if matches!(mapping.lhs, SourceRef::ObjectId(_)) {
+                return None;
+            }
+            let (there, id) = offered.get(index)?;
+            let spec = configured.get(mapping.spec_index);
+            tracked.push(Tracked {
+                there: (*there).clone(),
+                here: RefName::new(rhs.to_vec()),
+                id: Some(**id),
+                is_forced: spec.is_some_and(|spec| spec.starts_with('+')),
+            });
+        }
+        // A ref that is named and not there is an error, which git reports.
+        let unmatched = specs.iter().enumerate().filter(|(index, _)| !matched.contains(index));
+        let named = unmatched.filter_map(|(_, spec)| {
+            let there = spec.source().filter(|source| !source.contains(&b'*'))?;
+            Some(Tracked {
+                there: RefName::new(there.to_vec()),
+                here: RefName::new(spec.destination()?.to_vec()),
+                id: None,
+                is_forced: false,
+            })
+        });
+        tracked.extend(named);
+        Some(tracked)
+    }
+
+    /// Returns the refspecs that move nothing but remote-tracking refs: what a fetch of the branches takes.
+    fn branch_refspecs(&self) -> Vec<String> {
+        self.refspecs().into_iter().filter(|spec| is_tracking(spec)).collect()
+    }
+
+    /// Returns the refspecs that would move, or with pruning delete, other refs than remote-tracking ones: branches, tags
+    /// and refs of ours, as those of a mirror. A fetch of the branches leaves them out.
+    pub fn refspecs_left_out(&self) -> Vec<String> {
+        self.refspecs().into_iter().filter(|spec| !is_tracking(spec)).collect()
     }
 
     fn refspecs(&self) -> Vec<String> {
@@ -113,26 +174,33 @@ impl Remote<'_> {
 
     /// Fetches refs by name; returns their targets.
     pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
-        self.fetch(&Fetch { names, below: None, with_branches: false, into })
+        self.fetch_at_once(&Fetch { names, below: None, with_branches: false, into })
     }
 
-    /// Fetches with one command; returns the targets of the refs by name and below the prefix.
-    pub fn fetch(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
-        let is_mixed = wanted.with_branches && (!wanted.names.is_empty() || wanted.below.is_some());
-        if !is_mixed {
-            return self.fetch_at_once(wanted);
+    /// Fetches with one command, if it can. A branch that cannot be moved stops neither the others nor the refs by name.
+    pub fn fetch(&self, wanted: &Fetch<'_>) -> Result<Fetched> {
+        let whole = |refs| Fetched { refs, branches_failed: None };
+        if !wanted.with_branches {
+            return self.fetch_at_once(wanted).map(whole);
         }
         // What the branches leave out, the same command cannot fetch.
         let leaves_out = |spec: &String| spec.starts_with('^');
-        let mut specs = self.refspecs().into_iter().chain(self.placement.left_out());
-        if !specs.any(|spec| leaves_out(&spec))
+        let mut specs = self.branch_refspecs().into_iter().chain(self.placement.left_out());
+        let is_mixed = !wanted.names.is_empty() || wanted.below.is_some();
+        if is_mixed
+            && !specs.any(|spec| leaves_out(&spec))
             && let Ok(fetched) = self.fetch_at_once(wanted)
         {
-            return Ok(fetched);
+            return Ok(whole(fetched));
         }
         // One after the other, so that a failure has its own reason.
-        self.fetch_at_once(&Fetch { names: &[], below: None, ..*wanted })?;
-        self.fetch_at_once(&Fetch { with_branches: false, ..*wanted })
+        let branches = self.fetch_at_once(&Fetch { names: &[], below: None, ..*wanted });
+        let branches_failed = match branches {
+            Err(error) if error.code() == Code::GitFailed => Some(error),
+            fetched => fetched.map(|_| None)?,
+        };
+        let refs = self.fetch_at_once(&Fetch { with_branches: false, ..*wanted })?;
+        Ok(Fetched { refs, branches_failed })
     }
 
     fn fetch_at_once(&self, wanted: &Fetch<'_>) -> Result<Vec<FoundRef>> {
@@ -171,8 +239,9 @@ impl Remote<'_> {
             let there = self.placement.there(&RefName::from(prefix));
             lines.extend(format!("+{there}*:{}{BELOW}*\n", wanted.into).into_bytes());
         }
-        if wanted.with_branches {
-            let specs = self.refspecs().into_iter().chain(self.placement.left_out());
+        let specs = self.branch_refspecs();
+        if wanted.with_branches && specs.iter().any(|spec| !spec.starts_with('^')) {
+            let specs = specs.into_iter().chain(self.placement.left_out());
             lines.extend(specs.flat_map(|spec| format!("{spec}\n").into_bytes()));
         }
         lines
@@ -198,4 +267,10 @@ impl Remote<'_> {
         }
         Ok(fetched)
     }
+}
+
+/// Returns `true` for a refspec that moves no ref, or remote-tracking ones only.
+fn is_tracking(spec: &str) -> bool {
+    let into = spec.split_once(':').map_or("", |(_, into)| into);
+    into.is_empty() || into.strip_prefix("refs/").unwrap_or(into).starts_with("remotes/")
 }

@@ -26,7 +26,7 @@ use network::{Direction, Network};
 use placement::Placement;
 use url::{Provenance, Transport};
 
-pub use fetch::Fetch;
+pub use fetch::{Fetch, Fetched, Tracked};
 pub(super) use push::PUSHED_AT_ONCE;
 pub use push::{PushPermit, PushResult, Pushed};
 
@@ -120,6 +120,11 @@ impl<'a> Remote<'a> {
     /// Returns `true` if it has the refs of git-colony as branches and tags.
     pub fn has_ours_as_branches(&self) -> bool {
         self.placement == Placement::AsBranches
+    }
+
+    /// Returns the name that a ref has on it.
+    pub fn name_there(&self, name: &RefName) -> RefName {
+        self.placement.there(name)
     }
 
     /// Lists its refs that git and `wanted` accept, by name. One process, one connection.

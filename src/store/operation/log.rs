@@ -34,6 +34,12 @@ pub struct Log {
 }
 
 impl Log {
+    /// Reads the operations of the worktree of a repository; none, if it has never had any.
+    pub fn here(repo: &Repo) -> Result<Log> {
+        let places = Places::find(repo)?;
+        Ok(places.map(|places| Log::read(repo, &places)).transpose()?.unwrap_or_default())
+    }
+
     /// Reads the operations of this worktree. One that cannot be read is left out.
     pub fn read(repo: &Repo, places: &Places) -> Result<Log> {
         Log::read_below(repo, &ref_names::operations_of(&places.key))

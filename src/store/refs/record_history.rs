@@ -93,10 +93,18 @@ pub(super) fn is_list(name: &RepoPath) -> bool {
     name.as_bytes() == LIST.as_bytes()
 }
 
-/// The commits of histories of one blackboard, each read once.
+/// The commits and trees of histories of one blackboard, each read once: to join the outboxes of many writers, the same
+/// history is compared with each of them.
 pub struct Histories<'r> {
     repo: &'r Repo,
-    commits: BTreeMap<Oid, Node>,
+    /// The commits; `None` for one that is not here.
+    commits: BTreeMap<Oid, Option<Node>>,
+    /// The keys of each tree, as numbers in `keys`, and how many entries it has.
+    trees: BTreeMap<Oid, (Vec<usize>, usize)>,
+    /// The number of the directory of each key that a tree has.
+    numbers: BTreeMap<Oid, usize>,
+    /// The values in each of these directories.
+    keys: Vec<Vec<u64>>,
 }
 
 struct Node {
@@ -108,7 +116,13 @@ struct Node {
 impl<'r> Histories<'r> {
     /// No commit is read yet.
     pub fn new(repo: &'r Repo) -> Histories<'r> {
-        Histories { repo, commits: BTreeMap::new() }
+        Histories {
+            repo,
+            commits: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            keys: Vec::new(),
+        }
     }
 
     /// Lists the commits of a history, the newest first. A commit that is not here ends it. Refuses more than 50,000,
@@ -141,17 +155,19 @@ impl<'r> Histories<'r> {
     }
 
     fn node(&mut self, commit: Oid) -> Result<Option<&Node>> {
-        if self.repo.object_size(commit).is_none() {
-            return Ok(None);
-        }
         if !self.commits.contains_key(&commit) {
-            let read = self.repo.read_commit(commit)?;
-            let message = self.repo.message_of(commit)?;
-            let has_list = message.lines().any(|line| line.starts_with(REMOVED));
-            let node = Node { tree: read.tree, parents: read.parents, has_list };
+            let is_here = self.repo.object_size(commit).is_some();
+            let node = is_here.then(|| self.read_node(commit)).transpose()?;
             self.commits.insert(commit, node);
         }
-        Ok(self.commits.get(&commit))
+        Ok(self.commits.get(&commit).and_then(Option::as_ref))
+    }
+
+    fn read_node(&self, commit: Oid) -> Result<Node> {
+        let read = self.repo.read_commit(commit)?;
+        let message = self.repo.message_of(commit)?;
+        let has_list = message.lines().any(|line| line.starts_with(REMOVED));
+        Ok(Node { tree: read.tree, parents: read.parents, has_list })
     }
 
     /// Returns those of some commits that have no parent.
@@ -180,11 +196,11 @@ impl<'r> Histories<'r> {
     /// Returns all values that some commits have or list.
     pub fn seen(&mut self, commits: &[Oid]) -> Result<Values> {
         let mut values = self.listed(commits)?;
-        let (mut keys, mut trees, mut read) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut added, mut trees, mut read) = (Vec::new(), BTreeSet::new(), 0);
         for commit in commits.iter().rev() {
             let tree = self.node(*commit)?.map(|node| node.tree);
             if let Some(tree) = tree.filter(|tree| trees.insert(*tree)) {
-                read += add_values(self.repo, tree, &mut keys, &mut values)?;
+                read += self.add_values(tree, &mut added, &mut values)?;
             }
             if read > MAX_READ {
                 let message = format!("its versions have more than {MAX_READ} keys in all");
@@ -193,31 +209,54 @@ impl<'r> Histories<'r> {
         }
         Ok(values)
     }
+
+    /// Adds the values of all keys in a tree; `added` says which keys were added before. Returns the number of entries.
+    fn add_values(
+        &mut self,
+        tree: Oid,
+        added: &mut Vec<bool>,
+        values: &mut Values,
+    ) -> Result<usize> {
+        self.read_tree(tree)?;
+        let Some((keys, entries)) = self.trees.get(&tree) else {
+            return Ok(0);
+        };
+        added.resize(self.keys.len(), false);
+        for &number in keys {
+            let (Some(added), Some(key)) = (added.get_mut(number), self.keys.get(number)) else {
+                continue;
+            };
+            if !std::mem::replace(added, true) {
+                key.iter().for_each(|value| values.add(*value));
+            }
+        }
+        Ok(*entries)
+    }
+
+    fn read_tree(&mut self, tree: Oid) -> Result<()> {
+        if self.trees.contains_key(&tree) {
+            return Ok(());
+        }
+        let entries = self.repo.entries_of(tree)?;
+        let mut keys = Vec::new();
+        for (_, key) in entries.iter().filter(|(_, key)| key.is_directory()) {
+            if !self.numbers.contains_key(&key.id) {
+                let files = self.repo.entries_of(key.id)?.into_iter();
+                self.numbers.insert(key.id, self.keys.len());
+                self.keys.push(files.map(|(_, file)| digits(file.id)).collect());
+            }
+            keys.extend(self.numbers.get(&key.id));
+        }
+        self.trees.insert(tree, (keys, entries.len()));
+        Ok(())
+    }
 }
 
 /// Returns the values in a tree.
 pub fn values_in(repo: &Repo, tree: Oid) -> Result<Values> {
     let mut values = Values::default();
-    add_values(repo, tree, &mut BTreeSet::new(), &mut values)?;
+    Histories::new(repo).add_values(tree, &mut Vec::new(), &mut values)?;
     Ok(values)
-}
-
-/// Adds the values of all keys in a tree; `keys` are the directories that were read before. Returns the number of
-/// entries.
-fn add_values(
-    repo: &Repo,
-    tree: Oid,
-    keys: &mut BTreeSet<Oid>,
-    values: &mut Values,
-) -> Result<usize> {
-    let entries = repo.entries_of(tree)?;
-    for (_, key) in &entries {
-        if key.is_directory() && keys.insert(key.id) {
-            let files = repo.entries_of(key.id)?.into_iter();
-            files.for_each(|(_, file)| values.add(digits(file.id)));
-        }
-    }
-    Ok(entries.len())
 }
 
 /// Adds the values of the list in a tree. One that is too large to be ours, or no text, lists nothing.

@@ -7,8 +7,9 @@ pub mod find_lines;
 pub mod line_history;
 pub mod read_lines;
 
+use crate::agents::agent_state;
 use crate::design::checkpoint::secrets::is_named_as_secret;
-use crate::design::fork::names;
+use crate::design::meaning;
 use crate::git::{Checkout, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::Session;
@@ -25,8 +26,12 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn find(session: &'a Session, name: Option<&str>) -> Result<State<'a>> {
-        let named = name.map(|name| names::find(&session.repo, name)).transpose()?;
-        Ok(State { world: &session.world, session, commit: named.map(|named| named.commit) })
+        let find = |name: &str| meaning::find_commit(&session.repo, name);
+        let named = name.map(find).transpose();
+        let commit = named
+            .map_err(|error| agent_state::explain_unknown(session, error))?
+            .map(|named| named.commit);
+        Ok(State { world: &session.world, session, commit })
     }
 
     fn content(&self) -> Result<Content> {

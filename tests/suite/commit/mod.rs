@@ -4,3 +4,4 @@ mod authors;
 mod chosen_paths;
 mod decide;
 mod diff;
+mod one_meaning;

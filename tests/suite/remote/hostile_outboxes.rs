@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::support::View;
 
 use super::sync_refs::{Two, result, row};
@@ -170,21 +172,132 @@ fn a_tree_that_names_another_a_thousand_times_is_read_once() {
     assert_eq!(get(&two.a, "a").as_deref(), Some("2"));
 }
 
-#[test]
-fn an_outbox_that_cannot_be_fetched_is_left_out() {
-    let (two, b) = with_post();
-    let blob = b.git(&["rev-parse", "HEAD:a.txt"]);
-    let inner = b.make_tree(&format!("100644 blob {blob}\tconfig\n"));
+/// A commit that git's own checks refuse.
+fn refused_commit(view: &View) -> String {
+    let blob = view.git(&["rev-parse", "HEAD:a.txt"]);
+    let inner = view.make_tree(&format!("100644 blob {blob}\tconfig\n"));
     let raw = [b"40000 .git\0".as_slice(), &bytes_of(&inner)].concat();
-    let tree = b.hash_literally("tree", &raw);
-    post(&b, &b.git(&["commit-tree", &tree, "-m", "dotgit"]));
-    two.a.git(&["config", "transfer.fsckObjects", "true"]);
-    put(&two.a, "a", "2");
-    let run = two.a.run(&["--json", "sync"]);
-    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("outboxes are left out"), "{}", run.stderr);
-    b.colony(&["sync", "--fetch"]);
-    assert_eq!(get(&b, "a").as_deref(), Some("2"));
+    let tree = view.hash_literally("tree", &raw);
+    view.git(&["commit-tree", &tree, "-m", "dotgit"])
+}
+
+#[test]
+fn a_ref_that_cannot_be_fetched_stops_no_other() {
+    let bad = "refs/colony/outbox/0000000000000001/blackboard/plan";
+    let others = ["refs/colony/forks/bad", "refs/colony/machines/00000000000000aa"];
+    for name in [bad, others[0], others[1]] {
+        // What git's own checks refuse, and what is damaged on the server.
+        for is_damaged in [false, true] {
+            let (two, b) = with_post();
+            let a = &two.a;
+            b.git(&["push", "-q", "origin", &format!("{}:{name}", refused_commit(&b))]);
+            if is_damaged {
+                let tree = two.at_remote(&["rev-parse", &format!("{name}^{{tree}}")]);
+                let file = format!("{}/objects/{}/{}", two.remote, &tree[..2], &tree[2..]);
+                fs::remove_file(file).unwrap();
+            } else {
+                a.git(&["config", "transfer.fsckObjects", "true"]);
+            }
+            put(a, "a", "2");
+            let did = a.json(&["sync"]);
+            let told = row(&did, name);
+            assert_eq!(told["result"], "invalid", "{did:#}");
+            assert!(told["reason"].as_str().unwrap().starts_with("cannot fetch"), "{told:#}");
+            if name == bad {
+                let hint = told["hint"].as_str().unwrap();
+                assert!(hint.starts_with("git fetch 'origin' "), "{hint}");
+                assert!(hint.ends_with(&format!("git push 'origin' --delete '{bad}'")), "{hint}");
+            }
+            // The honest one beside it was read, and what is here is there.
+            assert_eq!(result(&did, BOARD), "merged", "{did:#}");
+            assert_eq!(get(a, "b").as_deref(), Some("1"));
+            b.colony(&["sync", "--fetch"]);
+            assert_eq!(get(&b, "a").as_deref(), Some("2"));
+            two.at_remote(&["update-ref", "-d", name]);
+            let did = a.json(&["sync"]);
+            assert_eq!((did["ok"].clone(), row(&did, name)), (true.into(), Value::Null));
+        }
+    }
+}
+
+#[test]
+fn an_outbox_that_is_left_alone_is_named_with_a_way_out() {
+    let (two, b) = with_post();
+    let name = |number: usize| format!("refs/colony/outbox/{number:016x}/blackboard/plan");
+    let tree = b.git(&["rev-parse", &format!("{BOARD}^{{tree}}")]);
+    let blob = b.git(&["rev-parse", "HEAD:a.txt"]);
+    let odd = b.make_tree(&format!("100644 blob {blob}\tx:y\n"));
+    let odd = b.git(&["commit-tree", &odd, "-m", "odd"]);
+    let long = chain(&b, &tree, 50_500);
+    for (number, object) in [&tree, &odd, &long].into_iter().enumerate() {
+        b.git(&["push", "-q", "origin", &format!("{object}:{}", name(number))]);
+    }
+    // One that may lead to a branch, where the server does not tell, and one that does.
+    let tagged = two.at_remote(&["rev-parse", "main^{tree}"]);
+    two.at_remote(&["update-ref", "refs/tags/tree", &tagged]);
+    two.at_remote(&["update-ref", &name(3), &tagged]);
+    two.at_remote(&["symbolic-ref", &name(4), "refs/heads/main"]);
+    for view in [&two.a, &b] {
+        let did = view.json(&["sync"]);
+        for number in 0..5 {
+            let told = row(&did, &name(number));
+            assert_eq!(told["result"], "invalid", "{number}: {did:#}");
+            assert_ne!(told["reason"], Value::Null, "{told:#}");
+            let hint = told["hint"].as_str().unwrap();
+            let starts = ["git push 'origin' --delete ", "git ls-remote --symref 'origin' "];
+            assert!(hint.starts_with(starts[usize::from(number > 2)]), "{number}: {hint}");
+        }
+        // The honest one among them.
+        assert_eq!(get(view, "b").as_deref(), Some("1"));
+    }
+    let did = two.a.json(&["sync"]);
+    for number in 0..5 {
+        let hint = row(&did, &name(number))["hint"].as_str().unwrap().to_owned();
+        assert!(two.a.process("sh").args(["-c", &hint]).output().unwrap().status.success());
+    }
+    let left = two.remote_refs("refs/colony/outbox");
+    assert_eq!(left.lines().count(), 2, "{left}");
+    assert!(!two.remote_refs("refs/heads/main").is_empty());
+}
+
+#[test]
+fn any_number_of_forged_outboxes_starves_no_honest_one() {
+    let (two, b) = with_post();
+    let a = &two.a;
+    // The server deletes nothing, so all of them stay.
+    two.at_remote(&["config", "receive.denyDeletes", "true"]);
+    let honest = b.git(&["rev-parse", BOARD]);
+    let last = "refs/colony/outbox/ffffffffffffffff/blackboard/plan";
+    two.at_remote(&["update-ref", last, &honest]);
+    two.at_remote(&["update-ref", "-d", OUTBOX]);
+    let board = two.at_remote(&["rev-parse", BOARD]);
+    let commit = |number: usize| {
+        let message = format!("forged {number}");
+        format!(
+            "commit refs/colony/outbox/{number:016x}/blackboard/plan\n\
+             committer A <a@example.com> 1767312000 +0000\n\
+             data {}\n{message}\nfrom {board}\n\n",
+            message.len()
+        )
+    };
+    import(&two, &(0..300).map(commit).collect::<Vec<String>>().concat());
+    let mut syncs = 0;
+    while get(a, "b").is_none() {
+        syncs += 1;
+        assert!(syncs <= 3, "it is never read");
+        assert_eq!(a.json(&["sync"])["ok"], true);
+    }
+    let board = two.at_remote(&["rev-parse", BOARD]);
+    two.at_remote(&["merge-base", "--is-ancestor", &honest, &board]);
+}
+
+/// Imports commits into the remote.
+fn import(two: &Two, lines: &str) {
+    let mut import = two.a.process("git");
+    let import = import.args(["--git-dir", &two.remote, "fast-import", "--quiet", "--force"]);
+    let mut child = import.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {

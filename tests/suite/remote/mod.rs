@@ -9,6 +9,7 @@ mod many_machines;
 mod other_machines;
 mod outbox_model;
 mod partial_clones;
+mod refspecs;
 mod servers;
 mod sync_consent;
 pub(crate) mod sync_refs;

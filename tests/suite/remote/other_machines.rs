@@ -159,6 +159,86 @@ fn a_change_on_another_machine_is_an_event() {
 }
 
 #[test]
+fn a_mark_on_another_machine_is_an_event() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "bob", "of-alpha.txt");
+    let bob = agent(bravo, "bob", "bob.txt");
+    machines.sync();
+    let position =
+        |machine: &View| machine.json(&["events"])["position"].as_str().unwrap().to_owned();
+    let heard = |machine: &View, since: &str| {
+        let heard = machine.json(&["events", "--since", since, "--key", "agent_"]);
+        let of = |event: &Value| (event["key"].clone(), event["value"]["text"].clone());
+        heard["events"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let acts: [(&View, &[&str], &View, &str, Value); 4] = [
+        (&bob, &["agents", "done", "-m", "ready"], alpha, "agent_done:bravo/bob", json!("ready")),
+        (&bob, &["agents", "done", "--undo"], alpha, "agent_not_done:bravo/bob", json!(null)),
+        (alpha, &["agents", "hold", "bravo/bob", "-m", "no"], bravo, "agent_held:bob", json!("no")),
+        (
+            alpha,
+            &["agents", "hold", "bravo/bob", "--release"],
+            bravo,
+            "agent_released:bob",
+            json!(null),
+        ),
+    ];
+    for (from, args, to, key, text) in acts {
+        let since = position(to);
+        from.colony(args);
+        machines.sync();
+        assert_eq!(heard(to, &since), [(json!(key), text)], "{args:?}");
+        let since = position(to);
+        machines.sync();
+        assert_eq!(heard(to, &since), [], "{args:?}");
+    }
+    // A watch with --remote fetches alone.
+    bob.colony(&["agents", "done", "-m", "at last"]);
+    bravo.colony(&["sync"]);
+    let since = position(alpha);
+    alpha.colony(&["sync", "--fetch"]);
+    assert_eq!(heard(alpha, &since), [(json!("agent_done:bravo/bob"), json!("at last"))]);
+    let told = alpha.colony(&["events"]);
+    assert!(told.contains("'bravo/bob' is done with its work"), "{told}");
+}
+
+#[test]
+fn an_agent_of_another_machine_is_shown_by_its_name() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "ada", "shared.txt");
+    let bob = agent(bravo, "bob", "shared.txt");
+    bravo.json(&["agents", "new", "cleo", "-m", "look at it"]);
+    bob.colony(&["agents", "done", "-m", "ready"]);
+    machines.sync();
+    for name in ["bravo/bob", "bob"] {
+        let shown = alpha.json(&["agents", "show", name]);
+        assert_eq!((&shown["agent"], &shown["clone"]), (&json!("bravo/bob"), &Value::Null));
+        assert_eq!(shown["row"]["elsewhere"]["machine"], "bravo", "{shown:#}");
+        assert_eq!(shown["row"]["done"]["text"], "ready");
+        assert_eq!(shown["commits"][0]["subject"], "bob writes shared.txt");
+        assert_eq!(shown["files"][0]["path"], "shared.txt");
+        assert_eq!(shown["clashes"][0]["b"], "bravo/bob");
+    }
+    let told = alpha.colony(&["agents", "show", "bravo/bob"]);
+    for part in ["on 'fork/bob': 1 commit", "on the machine 'bravo', as of", "clash:", "done"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let idle = alpha.json(&["agents", "show", "bravo/cleo"]);
+    assert_eq!((&idle["task"], &idle["commits"]), (&json!("look at it"), &json!([])));
+    // What needs its clone says where that is, and what works.
+    for args in [["agents", "path"], ["agents", "remove"], ["agents", "output"], ["agents", "stop"]]
+    {
+        let run = alpha.run(&["--json", args[0], args[1], "bravo/bob"]);
+        let refused: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        assert_eq!(refused["code"], "clone-not-found", "{args:?}: {}", run.stdout);
+        assert_eq!(refused["hint"], "git colony agents show bravo/bob", "{refused:#}");
+    }
+    assert_eq!(alpha.error(&["agents", "show", "bravo/none"]), "clone-not-found");
+}
+
+#[test]
 fn nothing_of_agents_is_sent_without_consent_or_unwanted() {
     let machines = Machines::of(Two::without_consent());
     let Machines { alpha, bravo, two } = &machines;

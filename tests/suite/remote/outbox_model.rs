@@ -205,6 +205,8 @@ impl Colony {
             outboxes: &read.outboxes,
             writer: writer.as_ref(),
             is_contended,
+            at_once: 200,
+            draw: 0,
         };
         let fold = record.fold(&self.repo).unwrap().expect("few keys");
         let parts = tip.into_iter().chain(read.record).chain(read.outboxes.values().copied());
@@ -314,6 +316,36 @@ fn signature() -> Signature {
         email: "a@example.com".to_owned(),
         seconds: 1_767_312_000,
         offset_seconds: 0,
+    }
+}
+
+#[test]
+fn of_too_many_outboxes_each_has_its_turn() {
+    let sandbox = Sandbox::new();
+    let mut colony = Colony::new(&sandbox);
+    colony.change(7, "a", Some("record"));
+    let theirs = colony.machines[7].tip;
+    let post = |at: usize| {
+        colony.change(at, "b", Some(&format!("{at}")));
+        (Writer::new(at as u64), colony.machines[at].tip.unwrap())
+    };
+    let outboxes: BTreeMap<Writer, Oid> = (0..6).map(post).collect();
+    let values_of = |draw: u64| {
+        let record = RecordSides {
+            name: &colony.name,
+            sides: Sides { base: None, ours: theirs, theirs },
+            outboxes: &outboxes,
+            writer: None,
+            is_contended: false,
+            at_once: 2,
+            draw,
+        };
+        colony.values(record.fold(&colony.repo).unwrap().expect("few keys").joint)
+    };
+    for tip in outboxes.values() {
+        let posted = colony.values(Some(*tip));
+        let joined = (0..6).filter(|draw| posted.is_subset(&values_of(*draw)));
+        assert_eq!(joined.count(), 2, "of six syncs two read it");
     }
 }
 

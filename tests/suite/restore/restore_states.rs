@@ -361,16 +361,22 @@ fn commits_of_a_remote_leave_the_branch_and_return() {
 }
 
 #[test]
-fn a_label_wins_over_a_revision_and_its_first_letters_do_not() {
+fn a_label_and_a_revision_are_told_apart() {
     let sandbox = Sandbox::new();
-    sandbox.colony(&["checkpoint", "-m", "side"]);
+    let made = sandbox.json(&["checkpoint", "-m", "side"]);
+    let id = made["checkpoint_id"].as_str().unwrap();
     sandbox.colony(&["checkpoint", "-m", "other state"]);
     sandbox.write("a.txt", "two\n");
     sandbox.git(&["commit", "-qam", "second"]);
     sandbox.git(&["tag", "side"]);
     sandbox.git(&["branch", "other"]);
-    let labelled = sandbox.json(&["restore", "-n", "side"]);
-    assert_eq!(labelled["files"]["rewritten"], 1, "{labelled:#}");
+    let both = sandbox.json(&["restore", "-n", "side"]);
+    assert_eq!(both["code"], "name-ambiguous", "{both:#}");
+    assert_eq!(both["detail"]["names"], json!([id, "refs/tags/side"]));
+    for (name, rewritten) in [(id, 1), ("refs/tags/side", 0)] {
+        let labelled = sandbox.json(&["restore", "-n", name]);
+        assert_eq!(labelled["files"]["rewritten"], rewritten, "{labelled:#}");
+    }
     let revision = sandbox.json(&["restore", "-n", "other"]);
     assert_eq!(revision["label"], "other", "{revision:#}");
     assert_eq!(revision["files"]["rewritten"], 0);

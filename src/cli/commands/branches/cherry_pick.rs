@@ -1,6 +1,6 @@
 //! `git colony cherry-pick`
 
-use crate::agents::agent_places;
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::aside_lines;
 use crate::cli::declaration::{Declaration, Screen, Section};
@@ -104,7 +104,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         others_rules: merge::others_rules(args.force),
     };
     let report = pick::pick(&session, &request);
-    let explained = |error| agent_places::explain_unknown_of(&session, &args.what, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
     let named = |error: Error| error.of_tree(&args.what.join("' and '"));
     face.answer(&report.map_err(named).map_err(explained)?)
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::agents::agent_state;
+use crate::agents::colony::taking_part;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop, typed_path};
@@ -105,7 +107,11 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         paths: paths.collect::<Result<_, Error>>()?,
         allowances: Allowances { untracked: args.all_untracked, ..Allowances::default() },
     };
-    face.answer(&decide::decide(&session, &request)?)
+    for name in &request.implements {
+        taking_part::gather_state(&session, name);
+    }
+    let explained = |error| agent_state::explain_unknown(&session, error);
+    face.answer(&decide::decide(&session, &request).map_err(explained)?)
 }
 
 impl Answer for DecideReport {

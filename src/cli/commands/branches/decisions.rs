@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
@@ -80,8 +81,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         limit: Some(args.limit),
         paths: paths.collect::<Result<_, Error>>()?,
     };
-    let report = decisions::list(&session, &filter)?;
-    face.answer(&report)
+    let report = decisions::list(&session, &filter);
+    let explained = |error| agent_state::explain_unknown(&session, error);
+    face.answer(&report.map_err(explained)?)
 }
 
 impl Answer for DecisionsReport {

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::agents::{agent_places, agent_state};
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::checkpoint::left_out_line;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Opening, Stop, typed_path};
-use crate::design::checkpoint::checkpoint_names;
 use crate::design::diff::{
     self, ChangeType, DiffBase, DiffEntry, DiffReport, Named, Request, WORKTREE, WithPatch,
 };
+use crate::design::meaning;
 use crate::desk::completion::Names;
 use crate::desk::log;
 use crate::model::Error;
@@ -59,32 +59,6 @@ pub(in crate::cli) struct Args {
     /// Compare only these files, or everything below these directories
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-}
-
-/// What two revisions in one word stand for.
-struct Range {
-    from: String,
-    to: String,
-    since: DiffBase,
-}
-
-impl Range {
-    /// Reads 'A..B' or 'A...B'; a path such as '../a' is neither.
-    fn read(typed: &str) -> Option<Range> {
-        let (from, rest) = typed.split_once("..")?;
-        let (to, since) = match rest.strip_prefix('.') {
-            Some(to) => (to, DiffBase::MergeBase),
-            None => (rest, DiffBase::First),
-        };
-        if to.starts_with('/') {
-            return None;
-        }
-        let end = |name: &str| {
-            let name = if name.is_empty() { "HEAD" } else { name };
-            name.to_owned()
-        };
-        Some(Range { from: end(from), to: end(to), since })
-    }
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
@@ -167,7 +141,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
         patch: if args.patch { WithPatch::Yes } else { WithPatch::No },
     };
     let report = diff::diff(&session, &request);
-    let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
     let of_tree = |error: Error| error.of_tree(&typed.join("' and '"));
     let report = report.map_err(of_tree).map_err(explained)?;
     if args.name_only {
@@ -176,21 +150,16 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
     face.answer(&report)
 }
 
-/// Takes two revisions in one word apart, where no checkpoint is called so.
+/// Takes two revisions in one word apart.
 fn read_range(session: &Session, args: &mut Args) -> Result<DiffBase, Error> {
-    let Some(typed) = args.from.as_deref().filter(|_| args.to.is_none()) else {
+    let typed = args.from.clone().filter(|_| args.to.is_none() && !args.worktree);
+    let ends = typed.as_deref().map(|typed| meaning::ends(&session.repo, typed));
+    let Some(range) = ends.transpose()?.flatten() else {
         return Ok(DiffBase::First);
     };
-    let range = Range::read(typed);
-    let Some(range) = range.filter(|_| !args.worktree) else {
-        return Ok(DiffBase::First);
-    };
-    if checkpoint_names::is_whole_name(&session.repo, typed)? {
-        return Ok(DiffBase::First);
-    }
-    args.from = Some(range.from);
-    args.to = Some(range.to);
-    Ok(range.since)
+    args.from = Some(range.from.to_owned());
+    args.to = Some(range.to.to_owned());
+    Ok(if range.is_symmetric { DiffBase::MergeBase } else { DiffBase::First })
 }
 
 /// What differs, as a list of names for scripts.

@@ -1,10 +1,12 @@
 //! `git colony fork`
 
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, How, action, as_arg, how, same};
 use crate::cli::commands::states::aside_lines;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::design::fork::{self, ForkReport, Request};
+use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -55,7 +57,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     let request = Request { label: args.label, from: args.from, switch: !args.no_switch };
     let report = fork::create(&session, &request);
     let from = request.from.as_deref().unwrap_or("HEAD");
-    face.answer(&report.map_err(|error| error.of_tree(from))?)
+    let named = |error: Error| error.of_tree(from);
+    let explained = |error| agent_state::explain_unknown(&session, error);
+    face.answer(&report.map_err(named).map_err(explained)?)
 }
 
 impl Answer for ForkReport {

@@ -1,6 +1,6 @@
 //! `git colony log`
 
-use crate::agents::agent_places;
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::checkpoint::left_out_line;
 use crate::cli::commands::states::checkpoints::age;
@@ -43,7 +43,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let typed = args.name.as_slice();
     let session = face.session_among_others(Opening::Look, typed)?;
-    let explained = |error| agent_places::explain_unknown_of(&session, typed, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
     let report = log::log(&session, args.name.as_deref(), args.limit);
     face.answer(&report.map_err(explained)?)
 }

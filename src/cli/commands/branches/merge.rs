@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use crate::agents::{agent_places, agent_state};
+use crate::agents::agent_state;
 use crate::blackboard::agent_marks::Marks;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::aside_lines;
@@ -146,7 +146,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         others_rules: others_rules(args.force),
     };
     let report = merge::merge(&session, &request);
-    let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
     let named = |error: Error| error.of_tree(&request.source);
     let mut report = report.map_err(named).map_err(explained)?;
     report.left_out = left_out;

@@ -1,6 +1,6 @@
 //! `git colony revert`
 
-use crate::agents::agent_places;
+use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::aside_lines;
 use crate::cli::declaration::{Declaration, Screen, Section};
@@ -64,7 +64,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     let session = face.session_among_others(run, std::slice::from_ref(&args.what))?;
     let request = Request { what: args.what, into: args.into, message: args.message };
     let report = revert::revert(&session, &request);
-    let explained = |error| agent_places::explain_unknown(&session, &request.what, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
     face.answer(&report.map_err(explained)?)
 }
 

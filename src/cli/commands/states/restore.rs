@@ -30,10 +30,10 @@ use super::{aside_lines, undo};
 /// An operation (op-12) stands for the state before it, AGENT@ for the working tree of that agent: its
 /// branch, with its uncommitted changes.
 ///
-/// A branch, tag, fork, hash or revision (HEAD~1) is such a state as well, where no checkpoint has that
-/// name: the current branch moves to that commit, and index and files become equal to it, as by 'git
-/// reset --hard', and untracked files are moved aside too. 'restore HEAD' undoes all uncommitted changes.
-/// Where a checkpoint has the name of a branch, say which: its id, or refs/heads/NAME.
+/// A branch, tag, fork, hash or revision (HEAD~1) is such a state as well: the current branch moves to that
+/// commit, and index and files become equal to it, as by 'git reset --hard', and untracked files are moved
+/// aside too. 'restore HEAD' undoes all uncommitted changes. Where a checkpoint has the name of a branch or
+/// tag, say which: its id, or refs/heads/NAME.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that people type")]
 pub(in crate::cli) struct Args {
@@ -128,8 +128,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     };
     let report = restore::restore(&session, &request);
     let named = |error: Error| error.of_tree(&request.name);
-    let explained = |error| of_a_path(&session, &request.name, error);
-    let mut report = report.map_err(named).map_err(explained)?;
+    let of_path = |error| of_a_path(&session, &request.name, error);
+    let explained = |error| agent_state::explain_unknown(&session, error);
+    let mut report = report.map_err(named).map_err(of_path).map_err(explained)?;
     report.left_out = state.map(|state| state.left_out).unwrap_or_default();
     face.answer(&report)
 }

@@ -1,5 +1,7 @@
 //! `git colony checkpoints tag`
 
+use crate::agents::agent_state;
+use crate::agents::colony::taking_part;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
@@ -52,6 +54,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         off_branch: false,
         allowances: Allowances::default(),
     };
-    let report = checkpoint::tag(&session, &request, &args.revision)?;
-    face.answer(&report)
+    taking_part::gather_state(&session, &args.revision);
+    let report = checkpoint::tag(&session, &request, &args.revision);
+    let explained = |error| agent_state::explain_unknown(&session, error);
+    face.answer(&report.map_err(explained)?)
 }

@@ -132,8 +132,7 @@ fn steps(typed: Option<&str>) -> Result<Steps, Error> {
     let Some(typed) = typed else {
         return Ok(Steps::Newest(1));
     };
-    let operation = OperationId::parse(typed).filter(|_| typed.starts_with("op-"));
-    if let Some(operation) = operation {
+    if let Some(operation) = OperationId::of_name(typed) {
         return Ok(Steps::Of(operation));
     }
     match typed.parse() {

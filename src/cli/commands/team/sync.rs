@@ -149,6 +149,12 @@ impl Answer for SyncAnswer {
             lines.extend(self.sums());
         }
         lines.extend(self.rows());
+        if !report.refspecs_left.is_empty() {
+            let specs = report.refspecs_left.join(" ");
+            lines.push(format!(
+                "  left to 'git fetch', for it moves more than remote branches: {specs}"
+            ));
+        }
         if let Some(waiting) = &report.waiting {
             let (counts, urls) = (text::list(&waiting.counts()), waiting.urls.join(" and "));
             lines.push(format!("  not published: {counts}, to {urls}"));

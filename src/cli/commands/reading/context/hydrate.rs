@@ -86,9 +86,7 @@ impl Answer for HydrationReport {
         let mut lines =
             text::table(&[row("hot", &self.hot), row("warm", &self.warm), row("cold", &self.cold)]);
         let skipped = self.skipped.iter().take(MAX_SHOWN).map(|SkippedFile { path, reason }| {
-            let reason = serde_json::to_value(reason).unwrap_or_default();
-            let word = reason.as_str().unwrap_or_default();
-            vec!["skipped".to_owned(), path.to_string(), word.to_owned()]
+            vec!["skipped".to_owned(), path.to_string(), reason.as_str().to_owned()]
         });
         lines.extend(text::table(&skipped.collect::<Vec<_>>()));
         lines

@@ -102,10 +102,7 @@ pub(super) fn name(id: PageId, files: &[RepoPath]) -> String {
     }
 }
 
-/// Why two pages are joined, as JSON has it.
+/// Why two pages are joined.
 pub(super) fn types(types: &[RelationshipType]) -> String {
-    let values = serde_json::to_value(types).unwrap_or_default();
-    let words: Vec<&str> =
-        values.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str).collect();
-    words.join(", ")
+    types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
 }

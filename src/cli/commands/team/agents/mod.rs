@@ -14,7 +14,7 @@ use crate::agents::agent_places::{AgentsReport, PathReport};
 use crate::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::agents::agent_restore::RestoredAgent;
 use crate::agents::colony;
-use crate::agents::{agent_places, agent_removal, agent_restore};
+use crate::agents::{agent_places, agent_removal, agent_restore, agent_state};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::team::guide;
 use crate::cli::declaration::{Declaration, Screen, Section};
@@ -277,8 +277,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
                 changes,
                 allow_unscoped: check.allow_unscoped,
             };
-            let report = path_check::check(&session, &request)?;
-            face.answer(&report)
+            let report = path_check::check(&session, &request);
+            let explained = |error| agent_state::explain_unknown(&session, error);
+            face.answer(&report.map_err(explained)?)
         }
         Some(Action::Guide) => {
             let (_, session) = face.session_if_any()?;

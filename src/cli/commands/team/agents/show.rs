@@ -46,7 +46,8 @@ impl Answer for ShownAgent {
 
     fn message(&self) -> String {
         let (agent, row) = (&self.agent, &self.row);
-        let on = row.fork.as_ref().map(|fork| format!(" on '{fork}'")).unwrap_or_default();
+        let branch = row.elsewhere.as_ref().map(|place| &place.branch).or(row.fork.as_ref());
+        let on = branch.map(|branch| format!(" on '{branch}'")).unwrap_or_default();
         let commits = match row.commits {
             0 => "nothing to merge".to_owned(),
             count => text::count(count, "commit"),
@@ -62,7 +63,11 @@ impl Answer for ShownAgent {
         let mut lines = Vec::new();
         lines.extend(self.task.as_ref().map(|task| format!("task: {task}")));
         lines.extend(self.said(now));
-        lines.push(format!("clone: {}", self.clone.path.display()));
+        lines.extend(self.clone.as_ref().map(|clone| format!("clone: {}", clone.path.display())));
+        lines.extend(self.row.elsewhere.as_ref().map(|place| {
+            let seen = place.known_at.as_deref().map(|at| format!(", as of {}", age(at, now)));
+            format!("on the machine '{}'{}", place.machine, seen.unwrap_or_default())
+        }));
         let commits: Vec<_> = self.commits.iter().map(|commit| commit_row(commit, now)).collect();
         lines.extend(text::table(&commits));
         if self.truncated {

@@ -1,0 +1,131 @@
+//! What a name means that a person has typed: one order for every command.
+//!
+//! 1. `@{2}`, `auto@{0}`, and the whole id of a checkpoint;
+//! 2. a branch, a fork, an agent, here or on another machine, any revision of git (`fork::names`);
+//! 3. an operation (`op-12`): the state before it;
+//! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these;
+//! 5. an abbreviated commit id.
+//!
+//! So nothing that a remote has labelled hides a branch. `restore`, which replaces files, refuses a name that is a label
+//! as well as something else. `AGENT@`, uncommitted work, is known above (`agents::agent_state`).
+
+use crate::git::{Oid, Repo};
+use crate::model::id::OperationId;
+use crate::model::{Code, Error, Result};
+use crate::store::operation::Log;
+
+use super::checkpoint::checkpoint_names;
+use super::checkpoint::checkpoints::Checkpoint;
+use super::fork::names::{self, Named};
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    /// A branch, a fork, an agent, or any revision of git.
+    Line(Box<Named>),
+    /// A checkpoint.
+    Checkpoint(Box<Checkpoint>),
+    /// The state before an operation of this worktree, if there is that operation.
+    Operation(OperationId),
+}
+
+/// Finds what a name means.
+pub fn find(repo: &Repo, typed: &str) -> Result<Meaning> {
+    if checkpoint_names::is_position(typed) {
+        return checkpoint_names::find(repo, typed).map(checkpoint_of);
+    }
+    if let Some(checkpoint) = checkpoint_names::of_whole_id(repo, typed)? {
+        return Ok(checkpoint_of(checkpoint));
+    }
+    let line = match names::find_line(repo, typed) {
+        Ok(named) if is_abbreviated(&named, typed) => Ok(named),
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+            Err(unknown.detail("name", typed))
+        }
+        found => return found.map(line_of),
+    };
+    // HEAD is never the label of a checkpoint, also where it has no commit yet.
+    if checkpoint_names::is_counted_from_head(typed) {
+        return line.map(line_of);
+    }
+    if let Some(id) = OperationId::of_name(typed) {
+        return Ok(Meaning::Operation(id));
+    }
+    match checkpoint_names::find(repo, typed) {
+        Err(unknown) if unknown.code() == Code::CheckpointNotFound => line.map(line_of),
+        found => found.map(checkpoint_of),
+    }
+}
+
+fn line_of(named: Named) -> Meaning {
+    Meaning::Line(Box::new(named))
+}
+
+fn checkpoint_of(checkpoint: Checkpoint) -> Meaning {
+    Meaning::Checkpoint(Box::new(checkpoint))
+}
+
+/// Finds the commit that a name stands for, for commands about work: an operation has none.
+pub fn find_commit(repo: &Repo, typed: &str) -> Result<Named> {
+    match find(repo, typed)? {
+        Meaning::Line(named) => Ok(*named),
+        Meaning::Checkpoint(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
+        Meaning::Operation(id) if Log::here(repo)?.find(id).is_none() => Err(no_operation(id)),
+        Meaning::Operation(id) => Err(Error::new(
+            Code::RevisionNotFound,
+            format!("{id} is an operation, and stands for the files before it, not a commit"),
+        )
+        .hint(format!("git colony restore {id} -n   # or diff {id}"))),
+    }
+}
+
+/// Two names in one word: `A..B` or `A...B`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends<'a> {
+    /// The first; `HEAD` if it is left out.
+    pub from: &'a str,
+    /// The second; `HEAD` if it is left out.
+    pub to: &'a str,
+    /// Whether it begins at the merge base of both: `A...B`.
+    pub is_symmetric: bool,
+}
+
+/// Takes two names in one word apart; `None` for one name, also a path such as `../a` and the label of a checkpoint.
+pub fn ends<'a>(repo: &Repo, typed: &'a str) -> Result<Option<Ends<'a>>> {
+    let Some((from, rest)) = typed.split_once("..").filter(|(_, rest)| !rest.starts_with('/'))
+    else {
+        return Ok(None);
+    };
+    if checkpoint_names::is_whole_name(repo, typed)? {
+        return Ok(None);
+    }
+    let to = rest.strip_prefix('.').unwrap_or(rest);
+    let end = |name: &'a str| if name.is_empty() { "HEAD" } else { name };
+    Ok(Some(Ends { from: end(from), to: end(to), is_symmetric: to != rest }))
+}
+
+/// Returns `true` if a name may stand for published work and not only for something here: such a
+/// name means nothing while the hub cannot be read.
+pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
+    let ends = typed.split("..").map(|end| end.trim_matches('.'));
+    let mut names = ends.map(|end| end.split(['~', '^', ':']).next().unwrap_or(end));
+    names.any(|name| {
+        let is_here = |meaning| match meaning {
+            Meaning::Line(named) => named.published.is_none(),
+            Meaning::Checkpoint(checkpoint) => checkpoint.agent.is_none(),
+            Meaning::Operation(_) => true,
+        };
+        !name.is_empty() && !find(repo, name).is_ok_and(is_here)
+    })
+}
+
+/// Returns `true` if a name is only the beginning of the id of its commit.
+fn is_abbreviated(named: &Named, typed: &str) -> bool {
+    let is_begin = |id: Oid| id.to_string().starts_with(&typed.to_ascii_lowercase());
+    (4..40).contains(&typed.len()) && !named.is_branch() && is_begin(named.commit)
+}
+
+/// Makes the error for an operation that does not exist.
+pub fn no_operation(id: OperationId) -> Error {
+    Error::new(Code::OperationNotFound, format!("this worktree has no operation {id}"))
+}

@@ -1,0 +1,235 @@
+//! One name means one thing: every kind of name, given to every command that takes one.
+
+use serde_json::Value;
+
+use crate::agents::new_and_merge::agent;
+use crate::support::{Sandbox, View};
+
+/// The commands that take a commit or state, and change nothing; `NAME` is what is typed.
+const COMMANDS: [&str; 10] = [
+    "restore -fn NAME",
+    "diff NAME main",
+    "log NAME",
+    "merge -n NAME",
+    "cherry-pick -n NAME",
+    "fork -n new --from NAME",
+    "agents new -n new --from NAME",
+    "checkpoints tag -n -m new NAME",
+    "git history --ref NAME",
+    "git history NAME",
+];
+
+/// Those that only say whether they know the name.
+const OTHERS: [&str; 5] = [
+    "decisions --since NAME",
+    "agents check ada --range main..NAME --allow-unscoped",
+    "git find one --ref NAME",
+    "git read a.txt --ref NAME",
+    "decide -n -m new --implements NAME",
+];
+
+/// The commands for whole names of work, which know the same names.
+const WORK: [&str; 3] = ["revert NAME", "land NAME", "agents hold NAME -m why"];
+
+fn words<'a>(command: &'a str, name: &'a str) -> Vec<&'a str> {
+    command.split(' ').map(|word| if word == "NAME" { name } else { word }).collect()
+}
+
+/// What a command takes a name for: a commit, or an error.
+fn meant(view: &View, (command, name): (&str, &str), objects: &[String]) -> String {
+    let range = format!("main..{name}");
+    let mut words = words(command, name);
+    if let Some(word) = words.iter_mut().find(|word| **word == "main..NAME") {
+        *word = &range;
+    }
+    let answer = view.json(&words);
+    let shown = |value: &Value| value.as_str().map(str::to_owned);
+    let place = match words[0] {
+        "diff" => "/commit_a",
+        "log" | "agents" => "/head_sha",
+        "fork" => "/diverged_from_sha",
+        "git" => "/commits/0/commit",
+        _ => "/sha",
+    };
+    let changed = || {
+        let count = usize::try_from(answer["files_changed"].as_u64()?).ok()?;
+        objects.get(count).cloned()
+    };
+    match words[0] {
+        _ if answer["ok"] == false => shown(&answer["code"]),
+        "merge" | "cherry-pick" => changed(),
+        _ => answer.pointer(place).and_then(shown),
+    }
+    .unwrap_or_else(|| "known".to_owned())
+}
+
+/// Makes a commit on main that adds a number of files.
+fn object(sandbox: &Sandbox, count: usize) -> String {
+    sandbox.git(&["switch", "-q", "--detach", "main"]);
+    for number in 0..count {
+        sandbox.write(&format!("of-{count}-{number}"), "added\n");
+    }
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", &format!("object {count}")]);
+    let id = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    id
+}
+
+/// A name with what `restore`, `diff` and all others take it for.
+struct Row(String, [String; 3]);
+
+fn row(name: &str, meaning: &str) -> Row {
+    Row(name.to_owned(), [meaning, meaning, meaning].map(str::to_owned))
+}
+
+/// A name that `restore` does not take: nothing says which state is meant.
+fn refused(name: &str, meaning: &str) -> Row {
+    Row(name.to_owned(), ["name-ambiguous", meaning, meaning].map(str::to_owned))
+}
+
+/// Writes branches, tags and a fork.
+fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
+    for (name, id) in [
+        ("heads/side", side),
+        ("heads/both", side),
+        ("heads/beef", side),
+        ("tags/v1", v1),
+        ("tags/tagged", v1),
+        ("heads/fork/work", work),
+        ("remotes/origin/dev", work),
+    ] {
+        sandbox.git(&["update-ref", &format!("refs/{name}"), id]);
+    }
+}
+
+/// A sandbox with one name of each kind, and what each means.
+fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let mut objects = vec![head.clone()];
+    objects.extend((1..=6).map(|count| object(sandbox, count)));
+    let [_, side, v1, work, good, last, of_ada] = objects.as_slice() else { panic!() };
+    write_refs(sandbox, [side, v1, work]);
+    let ada = agent(sandbox, "ada");
+    ada.git(&["reset", "-q", "--hard", of_ada]);
+    ada.colony(&["checkpoint", "--off-branch", "-m", "of ada"]);
+    let labels = ["both", "tagged", "ada", "beef stew", "twice one", "twice two"];
+    for label in labels {
+        sandbox.colony(&["checkpoints", "tag", "-m", label, good]);
+    }
+    let made = sandbox.json(&["checkpoints", "tag", "-m", "good state", good]);
+    let id = made["checkpoint_id"].as_str().unwrap();
+    let short = id.trim_start_matches("checkpoint/");
+    let kept = sandbox.json(&["checkpoint", "--off-branch", "-m", "with files"]);
+    let before = sandbox.json(&["restore", "-n", kept["op"].as_str().unwrap()]);
+    sandbox.colony(&["checkpoints", "tag", "-m", "last", last]);
+    let operation = Row(
+        kept["op"].as_str().unwrap().to_owned(),
+        [
+            before["sha"].as_str().unwrap().to_owned(),
+            before["sha"].as_str().unwrap().to_owned(),
+            "revision-not-found".to_owned(),
+        ],
+    );
+    let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
+    let rows = vec![
+        row("side", side),
+        row("refs/heads/side", side),
+        row("v1", v1),
+        row("work", work),
+        row("fork/work", work),
+        row("origin/dev", work),
+        row(side, side),
+        row(&side[..12], side),
+        row("ada/fork/ada", of_ada),
+        row("good state", good),
+        row("good", good),
+        row(id, good),
+        row(short, good),
+        row(short.rsplit('-').next().unwrap(), good),
+        row("@{0}", last),
+        row("@{2}", good),
+        row("@{40}", "checkpoint-not-found"),
+        row("auto@{40}", "checkpoint-not-found"),
+        row("twice", "checkpoint-ambiguous"),
+        row("beef", side),
+        refused("both", side),
+        refused("tagged", v1),
+        refused("ada", of_ada),
+        row("refs/heads/both", side),
+        row("refs/tags/tagged", v1),
+        operation,
+        row("op-9999", "operation-not-found"),
+        Row("nothing".to_owned(), unknown.map(str::to_owned)),
+        row("nobody@", "revision-not-found"),
+    ];
+    (objects, rows)
+}
+
+#[test]
+fn every_command_takes_a_name_for_the_same() {
+    let sandbox = Sandbox::new();
+    let (objects, rows) = every_kind(&sandbox);
+    let mut wrong = Vec::new();
+    for Row(name, [restored, compared, taken]) in &rows {
+        // With --json in it the hint to an ambiguous name is longer than a line.
+        let is_short = |command: &&str| name != "twice" || command.len() <= 25;
+        for command in COMMANDS.into_iter().filter(is_short) {
+            let wanted = match words(command, name)[0] {
+                "restore" => restored,
+                "diff" => compared,
+                _ => taken,
+            };
+            let found = meant(&sandbox, (command, name), &objects);
+            if found != *wanted {
+                wrong.push(format!("{command}: {name} is {found}, not {wanted}"));
+            }
+        }
+        let wanted = if taken.len() == 40 { "known" } else { taken };
+        for command in OTHERS.into_iter().filter(is_short) {
+            let found = meant(&sandbox, (command, name), &objects);
+            if found != wanted {
+                wrong.push(format!("{command}: {name} is {found}, not {wanted}"));
+            }
+        }
+        for command in WORK.iter().filter(|_| taken.len() != 40) {
+            let found = meant(&sandbox, (command, name), &objects);
+            if found != wanted && !name.starts_with("op-") {
+                wrong.push(format!("{command}: {name} is {found}, not {wanted}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn uncommitted_work_is_refused_where_a_commit_is_needed() {
+    let sandbox = Sandbox::new();
+    agent(&sandbox, "ada").write("a.txt", "of ada\n");
+    let all = COMMANDS.iter().chain(&OTHERS).chain(&WORK);
+    for command in all {
+        let answer = meant(&sandbox, (command, "ada@"), &[]);
+        let takes_it = ["restore", "diff", "log", "merge"].contains(&words(command, "")[0]);
+        assert_eq!(answer == "uncommitted-edits", !takes_it, "{command}: {answer}");
+    }
+}
+
+#[test]
+fn every_command_says_that_an_agent_was_removed() {
+    let sandbox = Sandbox::new();
+    let ada = agent(&sandbox, "ada");
+    ada.write("a.txt", "of ada\n");
+    ada.colony(&["commit", "-m", "of ada", "--all"]);
+    sandbox.colony(&["agents", "remove", "ada", "--force"]);
+    let mut wrong = Vec::new();
+    for command in COMMANDS.iter().chain(&OTHERS).chain(&WORK) {
+        let words: Vec<String> =
+            words(command, "ada").iter().map(|word| word.replace("NAME", "ada")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let answer = sandbox.json(&words);
+        if !answer["hint"].as_str().is_some_and(|hint| hint.contains("agents restore ada")) {
+            wrong.push(format!("{command}: {answer:#}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
