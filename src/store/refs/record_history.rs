@@ -227,7 +227,9 @@ impl<'r> Histories<'r> {
                 continue;
             };
             if !std::mem::replace(added, true) {
-                key.iter().for_each(|value| values.add(*value));
+                for value in key {
+                    values.add(*value);
+                }
             }
         }
         Ok(*entries)
