@@ -1,15 +1,15 @@
 //! What a name means that a person has typed: one order for every command.
 //!
 //! 1. `@{2}`, `auto@{0}`, and the whole id of a checkpoint;
-//! 2. a branch, a fork, an agent, here or on another machine, any revision of git (`fork::names`);
+//! 2. a branch, a fork, an agent, here or on another machine, any revision of git, also an abbreviated commit id
+//!    (`fork::names`);
 //! 3. an operation (`op-12`): the state before it;
-//! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these;
-//! 5. an abbreviated commit id.
+//! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these.
 //!
 //! So nothing that a remote has labelled hides a branch. `restore`, which replaces files, refuses a name that is a label
 //! as well as something else. `AGENT@`, uncommitted work, is known above (`agents::agent_state`).
 
-use crate::git::{Oid, Repo};
+use crate::git::Repo;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::operation::Log;
@@ -37,22 +37,19 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Meaning> {
     if let Some(checkpoint) = checkpoint_names::of_whole_id(repo, typed)? {
         return Ok(checkpoint_of(checkpoint));
     }
-    let line = match names::find_line(repo, typed) {
-        Ok(named) if is_abbreviated(&named, typed) => Ok(named),
-        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
-            Err(unknown.detail("name", typed))
-        }
-        found => return found.map(line_of),
+    let unknown = match names::find_line(repo, typed) {
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown.detail("name", typed),
+        line => return line.map(line_of),
     };
     // HEAD is never the label of a checkpoint, also where it has no commit yet.
     if checkpoint_names::is_counted_from_head(typed) {
-        return line.map(line_of);
+        return Err(unknown);
     }
     if let Some(id) = OperationId::of_name(typed) {
         return Ok(Meaning::Operation(id));
     }
     match checkpoint_names::find(repo, typed) {
-        Err(unknown) if unknown.code() == Code::CheckpointNotFound => line.map(line_of),
+        Err(error) if error.code() == Code::CheckpointNotFound => Err(unknown),
         found => found.map(checkpoint_of),
     }
 }
@@ -90,18 +87,19 @@ pub struct Ends<'a> {
     pub is_symmetric: bool,
 }
 
-/// Takes two names in one word apart; `None` for one name, also a path such as `../a` and the label of a checkpoint.
+/// Takes two names in one word apart; `None` for one name, also a path such as `../a`, and the label of a checkpoint unless
+/// both ends are known: what a remote labels hides no range.
 pub fn ends<'a>(repo: &Repo, typed: &'a str) -> Result<Option<Ends<'a>>> {
     let Some((from, rest)) = typed.split_once("..").filter(|(_, rest)| !rest.starts_with('/'))
     else {
         return Ok(None);
     };
-    if checkpoint_names::is_whole_name(repo, typed)? {
-        return Ok(None);
-    }
     let to = rest.strip_prefix('.').unwrap_or(rest);
     let end = |name: &'a str| if name.is_empty() { "HEAD" } else { name };
-    Ok(Some(Ends { from: end(from), to: end(to), is_symmetric: to != rest }))
+    let ends = Ends { from: end(from), to: end(to), is_symmetric: to != rest };
+    let are_known = [ends.from, ends.to].iter().all(|end| names::find_line(repo, end).is_ok());
+    let is_label = !are_known && checkpoint_names::is_whole_name(repo, typed)?;
+    Ok((!is_label).then_some(ends))
 }
 
 /// Returns `true` if a name may stand for published work and not only for something here: such a
@@ -117,12 +115,6 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
         };
         !name.is_empty() && !find(repo, name).is_ok_and(is_here)
     })
-}
-
-/// Returns `true` if a name is only the beginning of the id of its commit.
-fn is_abbreviated(named: &Named, typed: &str) -> bool {
-    let is_begin = |id: Oid| id.to_string().starts_with(&typed.to_ascii_lowercase());
-    (4..40).contains(&typed.len()) && !named.is_branch() && is_begin(named.commit)
 }
 
 /// Makes the error for an operation that does not exist.

@@ -161,6 +161,8 @@ pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
         Some("a position in the list")
     } else if is_counted_from_head(label) {
         Some("a commit")
+    } else if label.ends_with('@') {
+        Some("the working tree of an agent")
     } else {
         None
     }

@@ -233,3 +233,34 @@ fn every_command_says_that_an_agent_was_removed() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn a_label_hides_no_commit_and_no_range() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-qc", "side"]);
+    sandbox.write("side.txt", "side\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "side"]);
+    let short = sandbox.git(&["rev-parse", "--short", "side"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("main.txt", "main\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "main"]);
+    let commands = [
+        format!("restore -fn {short}"),
+        format!("merge -n {short}"),
+        format!("cherry-pick -n {short}"),
+        "cherry-pick -n main..side".to_owned(),
+        "log main..side".to_owned(),
+        "diff main...side".to_owned(),
+    ];
+    let answers =
+        || -> Vec<Value> { commands.iter().map(|it| sandbox.json(&words(it, ""))).collect() };
+    let before = answers();
+    assert!(before.iter().all(|answer| answer["ok"] == true), "{before:#?}");
+    for label in [&format!("{short} passed"), "main..side", "main...side"] {
+        sandbox.colony(&["checkpoints", "tag", "-m", label, "main"]);
+    }
+    assert_eq!(answers(), before);
+    assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
+}

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, first_line};
+use crate::support::{Sandbox, eventually, first_line};
 
 use super::rewrite::grown;
 
@@ -119,6 +119,9 @@ fn locks_that_may_belong_to_a_running_git_stay() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
+    // A process that has just replaced itself has no words yet, by which it is known.
+    let words = format!("/proc/{}/cmdline", other.id());
+    eventually("git has begun", || fs::read(&words).is_ok_and(|words| !words.is_empty()));
     sandbox.json(&["undo"]);
     assert_eq!(locks(&sandbox), left);
     drop(other.stdin.take());
