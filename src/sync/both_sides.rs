@@ -3,6 +3,7 @@
 //! The refs of the remote are checked before they count: a ref with an object of the wrong kind is
 //! put on a separate list.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::fork::fork_record::ForkRecord;
@@ -301,11 +302,26 @@ fn travelers_here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
 /// Fetches with one command, if it can.
 fn fetch(session: &Session, remote: &Remote<'_>, wanted: &Fetch<'_>) -> Result<Fetched> {
     let fetch = || {
-        // The branches are refs that the user moves as well.
-        if wanted.with_branches {
-            own_refs::talk(session, || remote.fetch(wanted))
-        } else {
-            own_refs::fetch(session, || remote.fetch(wanted))
+        if !wanted.with_branches {
+            return own_refs::fetch(session, || remote.fetch(wanted));
+        }
+        // The branches are refs that the user moves as well. Where their fetch fails, so does this: the locks that a
+        // killed git has left are removed, and it is tried again.
+        let came = RefCell::new(None);
+        let done = own_refs::talk(session, || {
+            came.take();
+            let Fetched { refs, branches_failed } = remote.fetch(wanted)?;
+            match branches_failed {
+                Some(error) => {
+                    came.replace(Some(refs));
+                    Err(error)
+                }
+                None => Ok(Fetched { refs, branches_failed: None }),
+            }
+        });
+        match (done, came.take()) {
+            (Err(error), Some(refs)) => Ok(Fetched { refs, branches_failed: Some(error) }),
+            (done, _) => done,
         }
     };
     let fetching = format!("fetch from '{}'", remote.name());

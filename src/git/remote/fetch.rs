@@ -9,7 +9,7 @@ use gix::refspec::{MatchGroup, RefSpecRef};
 
 use crate::git::process::Output;
 use crate::git::refs::FoundRef;
-use crate::git::{Oid, RefName, lock_file};
+use crate::git::{Oid, RefName};
 use crate::model::{Code, Error, Result};
 
 use super::Remote;
@@ -196,8 +196,6 @@ impl Remote<'_> {
         // One after the other, so that a failure has its own reason.
         let branches = self.fetch_at_once(&Fetch { names: &[], below: None, ..*wanted });
         let branches_failed = match branches {
-            // The lock of a killed git is removed by the caller, who fetches again.
-            Err(error) if lock_file::named_in(&error.message()).is_some() => return Err(error),
             Err(error) if error.code() == Code::GitFailed => Some(error),
             fetched => fetched.map(|_| None)?,
         };

@@ -125,7 +125,7 @@ pub fn sweep(session: &Session) -> Result<()> {
         // A failure to clean the hub is reported by the next command that moves refs there.
         RefsPlace::of_hub(&session.world, &member.hub).tidy().ok();
     }
-    if notes(&session.repo).is_empty() {
+    if !is_littered(&session.repo) {
         return Ok(());
     }
     in_clone(session, |_| Ok(()))
@@ -192,7 +192,7 @@ impl<'a> RefsPlace<'a> {
             world,
             limit: session.wait_limit(),
             lock: lock_in(repo.common_dir()),
-            is_littered: Box::new(|| !notes(repo).is_empty()),
+            is_littered: Box::new(|| is_littered(repo)),
             left: Box::new(|| [notes(repo), left_on_copies(repo)].concat()),
             clear: Box::new(|| {
                 clear_notes(repo)?;
@@ -277,6 +277,16 @@ fn notes(repo: &Repo) -> Vec<PathBuf> {
     let entries = fs::read_dir(repo.common_dir().join("colony")).into_iter().flatten().flatten();
     let notes = entries.filter(|entry| is_note(&entry.file_name().to_string_lossy()));
     notes.map(|entry| entry.path()).collect()
+}
+
+/// Returns `true` if there may be leftovers: a note, or a lock on what was being fetched, which no later fetch need meet.
+fn is_littered(repo: &Repo) -> bool {
+    let remotes = RefName::from(ref_names::REMOTES).under(repo.common_dir());
+    let mut locks = Vec::new();
+    for remote in fs::read_dir(remotes).into_iter().flatten().flatten() {
+        lock_notes::collect_locks(&remote.path().join("incoming"), &mut locks);
+    }
+    !locks.is_empty() || !notes(repo).is_empty()
 }
 
 fn clear_notes(repo: &Repo) -> Result<()> {
