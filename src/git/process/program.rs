@@ -15,13 +15,19 @@ use rustix::fs::{Access, access};
 
 use crate::model::World;
 
+/// Where programs are without `PATH`.
+const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A folder that no system has: a program there is "not found", by the error that a missing program has.
+const NO_FOLDER: &str = "/proc/self/no-such-folder";
+
 /// Finds a program in the absolute folders of `PATH`.
 pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
     find(world.variable("PATH")?, name)
 }
 
-/// Begins a command with a program in the absolute folders of `PATH`, and is called by its name. Without one, starting
-/// it fails, or finds it in another folder.
+/// Begins a command with a program in the absolute folders of `PATH`, which is called by its name. Where none of them
+/// has it, starting the command fails: a program in a folder relative to the current one is never started.
 pub(super) fn command(world: &World, name: &str) -> Command {
     command_in(world.variable("PATH"), name)
 }
@@ -29,14 +35,12 @@ pub(super) fn command(world: &World, name: &str) -> Command {
 /// Like [`command`], with a given value of `PATH`.
 #[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
 pub(super) fn command_in(path: Option<&OsStr>, name: &str) -> Command {
-    match path.and_then(|path| find(path, name)) {
-        Some(program) => {
-            let mut command = Command::new(program);
-            command.arg0(name);
-            command
-        }
-        None => Command::new(name),
-    }
+    let mut command = match find(path.unwrap_or(OsStr::new(USUAL)), name) {
+        Some(program) => Command::new(program),
+        None => Command::new(Path::new(NO_FOLDER).join(name)),
+    };
+    command.arg0(name);
+    command
 }
 
 fn find(path: &OsStr, name: &str) -> Option<PathBuf> {

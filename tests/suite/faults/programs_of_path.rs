@@ -52,3 +52,23 @@ fn a_file_that_cannot_be_run_hides_no_program() {
         assert!(view.run(args).code < 2, "{args:?}");
     }
 }
+
+#[test]
+fn without_an_absolute_folder_that_has_git_none_is_run() {
+    for path in ["tools", "./tools", ":", "", "tools:/empty", "/empty"] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["branch", "side"]);
+        sandbox.json(&["checkpoint", "-m", "first"]);
+        let mark = sandbox.outside().join("mark");
+        plant(&sandbox, "tools/", &mark, 0o755);
+        plant(&sandbox, "", &mark, 0o755);
+        let view = sandbox.with("PATH", path);
+        for args in READING.iter().chain(CHANGING) {
+            let run = view.run(args);
+            assert!(!mark.exists(), "{path:?} {args:?}: {}", fs::read_to_string(mark).unwrap());
+            // What asks no git goes on.
+            let is_told = run.code < 2 || run.stderr.contains("cannot start git");
+            assert!(is_told, "{path:?} {args:?}: {} {}", run.code, run.stderr);
+        }
+    }
+}
