@@ -6,11 +6,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::design::fork::fork_record::ForkRecord;
-use crate::design::fork::machines;
 use crate::git::refs::FoundRef;
 use crate::git::remote::{Fetch, Fetched, Listed, Remote};
-use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::migrate;
 use crate::model::text::shell_word;
@@ -18,12 +15,11 @@ use crate::model::{Code, Error, Result};
 use crate::records::outbox::{self, Writer};
 use crate::records::rules::Sides;
 use crate::records::travelers::{self, Kind};
-use crate::repo_map::scope_record::Scopes;
-use crate::store::refs::{own_refs, shared_record};
-use crate::store::{Session, migration};
+use crate::store::Session;
+use crate::store::refs::own_refs;
 
 use super::fetch_in_parts::{self, Parts};
-use super::{Way, apply, remote_identity};
+use super::{Way, apply, ref_flaws, remote_identity};
 
 /// Both sides at one moment.
 pub(super) struct Look {
@@ -216,7 +212,7 @@ impl Look {
             let is_new = sides.theirs != sides.ours && sides.theirs != sides.base;
             let here = sides.theirs.filter(|id| is_new && repo.object_size(*id).is_some());
             let known: Vec<Oid> = [sides.ours, sides.base].into_iter().flatten().collect();
-            if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id, &known)) {
+            if let Some(flaw) = here.and_then(|id| ref_flaws::find(repo, &name, id, &known)) {
                 self.theirs.remove(&name);
                 self.invalid.insert(name, flaw);
             }
@@ -224,7 +220,10 @@ impl Look {
         for (name, id) in std::mem::take(&mut self.outboxes) {
             let record = outbox::parse(&name).map(|(_, record)| record);
             let is_here = repo.object_size(id).is_some();
-            match record.filter(|_| is_here).and_then(|record| flaw(repo, &record, id, &[])) {
+            match record
+                .filter(|_| is_here)
+                .and_then(|record| ref_flaws::find(repo, &record, id, &[]))
+            {
                 Some(flaw) => drop(self.invalid.insert(name, flaw)),
                 None => drop(self.outboxes.insert(name, id)),
             }
@@ -351,55 +350,3 @@ const NOT_FETCHED: &str = "it was not fetched: others beside it cannot be";
 
 /// The message for a symbolic outbox.
 const SYMBOLIC: &str = "it is a symbolic ref there: to delete it would delete another one";
-
-/// Returns the problem with a ref of a remote; `known` are its earlier values.
-fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
-    let commit = repo.peel_to_commit(id);
-    let is_commit = commit == Some(id);
-    match travelers::kind_of(name)? {
-        Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
-            Some("it does not name a commit".to_owned())
-        }
-        Kind::Checkpoint | Kind::CheckpointTag => None,
-        _ if !is_commit => Some("it is not a commit".to_owned()),
-        Kind::ForkRecord => {
-            let label = travelers::label_of(name)?;
-            let read = ForkRecord::read(repo, id, &label);
-            read.err().map(|error| error.message())
-        }
-        Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
-        Kind::Migrations => unless_read(migration::flaw(repo, id)),
-        Kind::Machine => machines::flaw(repo, name, id),
-        Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, name, id)),
-        Kind::ForkBranch => None,
-    }
-}
-
-/// Returns the problem with the tree of a shared record; its keys are checked where they are read.
-fn unreadable(repo: &Repo, name: &RefName, commit: Oid) -> Result<Option<String>> {
-    let keys = shared_record::keys(repo, name, Some(commit))?;
-    let max = shared_record::MAX_KEYS;
-    if keys.len() > max {
-        return Ok(Some(format!("it has more than {max} keys")));
-    }
-    let mut open = vec![repo.tree_of(Some(commit))?];
-    let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
-    while let Some(tree) = open.pop() {
-        for (name, entry) in repo.entries_of(tree)? {
-            // Our own names are plain ASCII; git refuses some of the others.
-            let text = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
-            if safe_path::refusal(text).is_some() {
-                let name = name.to_string();
-                return Ok(Some(format!("git refuses the name '{name}' in its tree")));
-            }
-            if entry.is_directory() && seen.insert(entry.id) {
-                open.push(entry.id);
-            }
-        }
-    }
-    Ok(None)
-}
-
-fn unless_read(flaw: Result<Option<String>>) -> Option<String> {
-    flaw.unwrap_or_else(|error| Some(error.message()))
-}

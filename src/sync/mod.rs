@@ -17,6 +17,7 @@ mod moved_marks;
 mod obstacles;
 mod outboxes;
 mod plan;
+mod ref_flaws;
 mod remote_identity;
 mod sync_report;
 mod unpublished;
