@@ -185,6 +185,22 @@ pub fn values_in(bytes: &[u8], key: &str) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
+/// Returns `true` if one configuration file, without its includes, has a section (`lfs`, `filter.lfs`) with any setting;
+/// a section without a subsection counts with all of its subsections.
+pub fn has_section(bytes: &[u8], section: &str) -> bool {
+    let own = gix::config::file::Metadata::api();
+    let options = gix::config::file::init::Options::default();
+    let Ok(file) = gix::config::File::from_bytes_no_includes(bytes, own, options) else {
+        return false;
+    };
+    let (name, subsection) = section.split_once('.').unzip();
+    let named = file.sections_by_name(name.unwrap_or(section)).into_iter().flatten();
+    let mut wanted = named.filter(|section| {
+        subsection.is_none() || section.header().subsection_name() == subsection.map(Into::into)
+    });
+    wanted.any(|section| section.value_names().next().is_some())
+}
+
 /// The parts of a key.
 struct Key<'a> {
     section: &'a str,

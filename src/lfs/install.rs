@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::config;
+use crate::git::lfs::lfs_setup::{FORMAT_SETTING, FORMAT_VERSION};
 use crate::git::plain_file;
 use crate::git::process::failed;
 use crate::model::text::shell_word;
@@ -66,7 +68,16 @@ pub fn is_configured(repo: &Repo) -> bool {
 
 /// Decides how to set up git-lfs without replacing a hook, and changes nothing.
 pub fn plan(session: &Session) -> Result<Way> {
-    match plan_chained(session)? {
+    without_chains(session, plan_chained(session)?)
+}
+
+/// Like [`plan`], where git-lfs is known to be installed.
+pub fn plan_installed(session: &Session) -> Result<Way> {
+    without_chains(session, plan_by_hooks(session)?)
+}
+
+fn without_chains(session: &Session, way: Way) -> Result<Way> {
+    match way {
         Way::Chained(Some(name)) => Err(foreign_hook(name, &hooks_folder(session))),
         Way::Chained(None) => Err(in_the_way("hooks of ours are there, but not all of them")),
         way => Ok(way),
@@ -75,9 +86,10 @@ pub fn plan(session: &Session) -> Result<Way> {
 
 /// Decides how to set up git-lfs if an ordinary hook may be kept beside ours, and changes nothing.
 pub fn plan_chained(session: &Session) -> Result<Way> {
-    if !is_installed(session)? {
-        return Ok(Way::NotInstalled);
-    }
+    if is_installed(session)? { plan_by_hooks(session) } else { Ok(Way::NotInstalled) }
+}
+
+fn plan_by_hooks(session: &Session) -> Result<Way> {
     let folder = hooks_folder(session);
     let noted = noted(&session.repo);
     let states = HOOKS.map(|name| match state(&folder, name) {
@@ -141,7 +153,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
             // Otherwise git-lfs adds it while it writes the hooks, under a lock that nothing could prove
             // ours.
             if !has_section(session, "lfs")? {
-                configuration.change(repo, world, &[VERSION_OF_FORMAT, "0"])?;
+                configuration.change(repo, world, &[FORMAT_SETTING, FORMAT_VERSION])?;
             }
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
             let updated = repo.git(world).args(["lfs", "update"]).run_checked("set up git-lfs");
@@ -164,9 +176,6 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
     }
     repo.use_large_files_abroad(world)
 }
-
-/// The version of git-lfs's storage format, which it writes wherever it runs.
-pub(super) const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
 
 /// The section of the filters.
 pub(super) const FILTER: &str = "filter.lfs";
@@ -236,14 +245,8 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
 
 /// Returns `true` if the configuration of this repository has a section with any setting.
 pub fn has_section(session: &Session, section: &str) -> Result<bool> {
-    let pattern = format!("^{}\\.", section.replace('.', "\\."));
-    let mut git = session.repo.git(&session.world);
-    let output = git.args(["config", "--local", "--get-regexp", &pattern]).run()?;
-    match output.code {
-        Some(0) => Ok(true),
-        Some(1) => Ok(false),
-        _ => Err(failed("read the configuration", &output.stderr)),
-    }
+    let configuration = ConfigFile::of_repository(&session.repo).read()?;
+    Ok(config::has_section(&configuration, section))
 }
 
 /// Returns `true` if a push uploads objects: if a hook that git runs then calls git-lfs.

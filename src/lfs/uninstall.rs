@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::lfs::lfs_setup::FORMAT_SETTING;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::Result;
 use crate::store::Session;
@@ -10,9 +11,7 @@ use crate::store::files::config_file::ConfigFile;
 use crate::store::settings::Flags;
 
 use super::hooks_folder::{hooks_folder, is_own, remove_if_git_lfs};
-use super::install::{
-    CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, VERSION_OF_FORMAT, has_section, note_path, noted,
-};
+use super::install::{CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, has_section, note_path, noted};
 
 /// The parts of git-lfs that exist at one moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -93,9 +92,9 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
         file.change(repo, world, &["--remove-section", FILTER])?;
     }
     // Other settings of git-lfs are the user's. git removes a section that becomes empty.
-    let values = ConfigFile::values(repo, world, &file.read()?, VERSION_OF_FORMAT)?;
+    let values = ConfigFile::values(repo, world, &file.read()?, FORMAT_SETTING)?;
     if is_noted(SETTINGS) && !values.is_empty() {
-        file.change(repo, world, &["--unset-all", VERSION_OF_FORMAT])?;
+        file.change(repo, world, &["--unset-all", FORMAT_SETTING])?;
     }
     Ok(())
 }

@@ -226,7 +226,7 @@ pub(in crate::agents) fn set_up(
     setup.push("hooks of git".to_owned());
     commit_identity::follow_manifest(&inside)?;
     if staged.uses_lfs {
-        let way = install::plan(&inside)?;
+        let way = install::plan_installed(&inside)?;
         install::install(&inside, way)?;
         setup.push("git-lfs".to_owned());
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::git::attributes::names_filter;
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{MAX_BYTES, Pointer};
+use crate::git::lfs::lfs_setup::{FILTER_SETTINGS, FORMAT_VERSION};
 use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::network::{Direction, Network};
 use crate::git::{Oid, Repo};
@@ -56,15 +57,12 @@ pub(in crate::clones) fn are_wanted(
 /// Returns the configuration that git-lfs itself would write, so that the first checkout gets large files,
 /// and their place.
 pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
-    let filter = |name, value: &str| ConfigEntry::sub("filter", "lfs", name, value);
-    let mut config = vec![
-        filter("clean", "git-lfs clean -- %f"),
-        filter("smudge", "git-lfs smudge -- %f"),
-        filter("process", "git-lfs filter-process"),
-        filter("required", "true"),
-        // An unavailable object leaves its pointer, and 'lfs status' reports it.
-        ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
-    ];
+    let filter =
+        FILTER_SETTINGS.map(|(name, value)| ConfigEntry::sub("filter", "lfs", name, value));
+    let mut config = Vec::from(filter);
+    config.push(ConfigEntry::plain("lfs", "repositoryformatversion", FORMAT_VERSION));
+    // An unavailable object leaves its pointer, and 'lfs status' reports it.
+    config.push(ConfigEntry::plain("lfs", "skipdownloaderrors", "true"));
     if let Store::Separate(url) = store {
         config.push(ConfigEntry::plain("colony", "lfsUrl", url.as_str()));
         config.push(ConfigEntry::plain("lfs", "url", url.as_str()));

@@ -7,9 +7,24 @@ use std::path::Path;
 
 use crate::git::Repo;
 use crate::git::bare::git_at;
+use crate::git::config::values_in;
 use crate::git::plain_file;
 use crate::git::scratch::Scratch;
 use crate::model::{Error, Result, World};
+
+/// The settings of the filter `lfs`, as `git lfs install` writes them.
+pub const FILTER_SETTINGS: [(&str, &str); 4] = [
+    ("clean", "git-lfs clean -- %f"),
+    ("smudge", "git-lfs smudge -- %f"),
+    ("process", "git-lfs filter-process"),
+    ("required", "true"),
+];
+
+/// The setting with the version of git-lfs's storage format, which git-lfs writes wherever it runs.
+pub const FORMAT_SETTING: &str = "lfs.repositoryformatversion";
+
+/// Its value.
+pub const FORMAT_VERSION: &str = "0";
 
 impl Repo {
     /// Returns a configuration file as `git lfs install --local --skip-repo` would change it.
@@ -18,6 +33,10 @@ impl Repo {
         world: &World,
         configuration: &[u8],
     ) -> Result<Vec<u8>> {
+        // git-lfs starts git nine times to write settings that are there.
+        if is_complete(configuration) {
+            return Ok(configuration.to_vec());
+        }
         let scratch = Scratch::new(world)?;
         let folder = scratch.path();
         let cannot = |e| Error::io("cannot copy the configuration", e);
@@ -30,6 +49,13 @@ impl Repo {
         git.run_checked("set up git-lfs")?;
         plain_file::read(&file).map_err(|e| Error::io("cannot read the new configuration", e))
     }
+}
+
+/// Returns `true` if a configuration file has all that `git lfs install` writes.
+fn is_complete(configuration: &[u8]) -> bool {
+    let has = |key: &str, value: &str| values_in(configuration, key) == [value];
+    has(FORMAT_SETTING, FORMAT_VERSION)
+        && FILTER_SETTINGS.iter().all(|(name, value)| has(&format!("filter.lfs.{name}"), value))
 }
 
 /// Creates a minimal git directory without a configuration.

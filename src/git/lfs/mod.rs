@@ -8,5 +8,5 @@ pub mod lfs_pointer;
 mod lfs_progress;
 mod lfs_reachable;
 mod lfs_repair;
-mod lfs_setup;
+pub mod lfs_setup;
 pub mod lfs_upload;

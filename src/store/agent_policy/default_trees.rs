@@ -42,7 +42,8 @@ impl DefaultTrees {
     pub fn find(world: &World, repo: &Repo) -> Result<DefaultTrees> {
         let member = Membership::find(repo)?.filter(|member| member.role == Role::Agent);
         let hub = member.map(|member| BareRepo::open(&member.hub)?.to_read()).transpose()?;
-        let source = Source { repo: hub.as_ref().unwrap_or(repo), is_hub: hub.is_some() };
+        let published = hub.as_ref().map(published).transpose()?;
+        let source = Source { repo: hub.as_ref().unwrap_or(repo), published };
         Ok(DefaultTrees { trees: source.trees(world, repo)?, hub })
     }
 
@@ -55,7 +56,8 @@ impl DefaultTrees {
 /// The repository whose refs decide.
 struct Source<'a> {
     repo: &'a Repo,
-    is_hub: bool,
+    /// In a hub, what checkouts of people have published there, without their ids.
+    published: Option<Vec<(String, Oid)>>,
 }
 
 impl Source<'_> {
@@ -76,7 +78,7 @@ impl Source<'_> {
         for name in self.named_by_people()?.into_iter().chain(manifest_branch(here)) {
             add_new(&mut trees, self.trees_of(&name)?);
         }
-        if trees.is_empty() && !self.is_hub {
+        if trees.is_empty() && self.published.is_none() {
             trees = self.trees_of(&here.head()?.moving_ref().short())?;
         }
         Ok(trees)
@@ -91,9 +93,9 @@ impl Source<'_> {
     /// Returns the default branches that the manifests name at the commits which people have checked out.
     fn named_by_people(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        for (name, commit) in self.published()? {
+        for (name, commit) in self.published.iter().flatten() {
             if name.starts_with("on/") {
-                names.extend(self.named_in(self.repo.tree_of(Some(commit))?));
+                names.extend(self.named_in(self.repo.tree_of(Some(*commit))?));
             }
         }
         Ok(names)
@@ -107,10 +109,10 @@ impl Source<'_> {
         }
         let remote = RefName::from(format!("refs/remotes/origin/{name}").as_str());
         let mut commits = Vec::new();
-        if self.is_hub {
+        if let Some(published) = &self.published {
             let wanted = format!("heads/{name}");
-            let published = self.published()?.into_iter();
-            commits.extend(published.filter(|(name, _)| *name == wanted).map(|(_, id)| id));
+            let published = published.iter().filter(|(name, _)| *name == wanted);
+            commits.extend(published.map(|(_, id)| *id));
         } else {
             commits.extend(self.repo.find_ref(&local)?);
         }
@@ -122,20 +124,17 @@ impl Source<'_> {
         };
         commits.into_iter().map(tree).collect()
     }
+}
 
-    /// Lists what checkouts of people have published in the hub, without their ids; nothing elsewhere.
-    fn published(&self) -> Result<Vec<(String, Oid)>> {
-        if !self.is_hub {
-            return Ok(Vec::new());
-        }
-        let refs = self.repo.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
-        let of_desk = |name: &RefName| {
-            let name = name.to_string();
-            let (_, rest) = name.strip_prefix(ref_names::PUBLISHED_DESKS)?.split_once('/')?;
-            Some(rest.to_owned())
-        };
-        Ok(refs.filter_map(|reference| Some((of_desk(&reference.name)?, reference.id))).collect())
-    }
+/// Lists what checkouts of people have published in a hub, without their ids.
+fn published(hub: &Repo) -> Result<Vec<(String, Oid)>> {
+    let refs = hub.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
+    let of_desk = |name: &RefName| {
+        let name = name.to_string();
+        let (_, rest) = name.strip_prefix(ref_names::PUBLISHED_DESKS)?.split_once('/')?;
+        Some(rest.to_owned())
+    };
+    Ok(refs.filter_map(|reference| Some((of_desk(&reference.name)?, reference.id))).collect())
 }
 
 fn add_new(trees: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
