@@ -1,4 +1,4 @@
-//! Finds git's lock files in its error messages.
+//! A lock file of git in the way: found in git's message, and the error about it.
 
 use crate::model::text::shell_word;
 use crate::model::{Code, Error};

@@ -12,8 +12,8 @@ use crate::git::process::shell_command::Ending;
 use crate::model::{Code, Error, Result, text, time};
 use crate::store::Session;
 
+use super::failing_members::{Proof, Run};
 use super::members::{Candidate, Chosen};
-use super::search::{Proof, Run};
 use super::test_commands::Tests;
 use super::{LeftOut, RunReport, Why};
 

@@ -10,7 +10,7 @@ use crate::model::Result;
 
 use super::Station;
 use super::bench::Bench;
-use super::search::{self, Proof, Run};
+use super::failing_members::{self, Proof, Run};
 use super::test_commands::Tests;
 
 /// More members are not searched for the worst one.
@@ -92,7 +92,7 @@ fn most_runs(count: usize) -> Result<usize> {
     let mut most = 0;
     for failing in 0..count {
         let mut model = OneFails { failing, runs: 0, tested: BTreeMap::new() };
-        search::find(&mut model, &all)?;
+        failing_members::find(&mut model, &all)?;
         most = most.max(model.runs);
     }
     Ok(most)

@@ -1,4 +1,4 @@
-//! Work that does not land, and why.
+//! The report of work that does not land, and why; `failing_members` finds it.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,13 @@
-//! Merged work is tested before it arrives: a train of agents is merged in memory, tested as a whole, searched for those
-//! that fail, and moves the branch once.
+//! Merged work is tested before it arrives, as a whole.
+//!
+//! A train of agents is merged in memory and tested, searched for those that fail, and moves the branch once.
 
 mod bench;
+mod failing_members;
 mod forecast;
 mod left_out;
 mod members;
 mod report;
-mod search;
 mod test_commands;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,11 +33,11 @@ use crate::store::settings::approved_commands::Approvals;
 use crate::store::state::event_log::announce;
 
 use bench::{Bench, Tester};
+use failing_members::SearchResult;
 pub use forecast::Forecast;
 pub use left_out::{LeftOut, Why};
 use members::{Choice, Chosen};
 pub use report::{Breaks, LandOutcome, LandReport, RunReport, TryOutcome, TryReport};
-use search::SearchResult;
 use test_commands::Tests;
 
 /// How often the branch may move while a train is tested.
@@ -152,12 +153,13 @@ pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     let mut bench = station.bench(&train, &chosen);
     let all: Vec<usize> = (0..chosen.members.len()).collect();
     if session.is_dry() {
-        let plan = search::Proof::couple(&mut bench, &[], &all)?;
+        let plan = failing_members::Proof::couple(&mut bench, &[], &all)?;
         return report::of_planned_try(&station, &bench, tests.as_ref(), plan);
     }
     let tester = tests.as_ref().map(|tests| station.tester(tests, furnishing, &prepare));
     bench.tester = tester.transpose()?;
-    let broken = search::first_broken(&mut bench, &all).map_err(|error| kept(error, request))?;
+    let broken =
+        failing_members::first_broken(&mut bench, &all).map_err(|error| kept(error, request))?;
     let merged = bench.commit_of(&broken.merged);
     if let Some(tester) = &mut bench.tester {
         // For who looks into the tree: all of it, merged.
@@ -197,7 +199,7 @@ impl<'a> Station<'a> {
         let prepare = |tree: &Path| self.prepare(tree, train.tip());
         let mut bench = self.bench(&train, &chosen);
         let all: Vec<usize> = (0..chosen.members.len()).collect();
-        let plan = search::Proof::couple(&mut bench, &[], &all)?;
+        let plan = failing_members::Proof::couple(&mut bench, &[], &all)?;
         train.refuse_edits(session, bench.commit_of(&plan))?;
         if session.is_dry() {
             let tests = tests.as_ref();
@@ -208,7 +210,7 @@ impl<'a> Station<'a> {
         if let Some(tests) = tests.as_ref().filter(|_| !plan.is_empty()) {
             bench.tester = Some(self.tester(tests, furnishing, &prepare)?);
         }
-        let result = search::find(&mut bench, &all)?;
+        let result = failing_members::find(&mut bench, &all)?;
         let landed = bench.commit_of(&result.passing);
         let has_moved = !result.passing.is_empty() && landed != train.tip();
         let arrival = if has_moved {

@@ -15,10 +15,10 @@ use crate::store::operation::LateFile;
 
 use super::Station;
 use super::bench::Bench;
+use super::failing_members::{Broken, SearchResult};
 use super::forecast::Forecast;
 use super::left_out::LeftOut;
 use super::members::Candidate;
-use super::search::{Broken, SearchResult};
 use super::test_commands::Tests;
 
 /// The most commits of a member whose authors are read.

@@ -1,8 +1,8 @@
-//! The patterns in effect: the files that git-lfs should store, in the form for `git lfs migrate`.
+//! The patterns in effect (those of a new repository: `setup::attributes`): which files git-lfs should store.
 //!
-//! They come from every `.gitattributes` of a tree. Patterns in a subdirectory apply from there, and a line
-//! that takes files away from git-lfs is an exclusion. Lines that git-lfs cannot express exactly are an
-//! error.
+//! They are in the form for `git lfs migrate` and come from every `.gitattributes` of a tree. Patterns in a subdirectory
+//! apply from there, and a line that takes files away from git-lfs is an exclusion. Lines that git-lfs cannot express
+//! exactly are an error.
 
 use crate::git::attributes::attribute_lines::{FilterLine, Macros, filter_lines_by};
 use crate::git::attributes::attribute_patterns::AttributePatterns;

@@ -5,7 +5,7 @@ use crate::map::pages;
 use crate::map_rows::home::{self, Home, MapOf};
 use crate::map_rows::other_repositories::Network;
 use crate::model::Result;
-use crate::page::counting::{self, FileTokens};
+use crate::page::tree_tokens::{self, FileTokens};
 use crate::repo_map::listing::{self, Bounds, TreeReport};
 use crate::repo_map::resolved::{Chunk, Limits, ResolvedRow, RowPlace};
 use crate::repo_map::row::{DEFAULT_NAME, SourceKind};
@@ -61,14 +61,14 @@ fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
         row.place = RowPlace::Hub(place.to_owned());
     }
     let mut tokens = mapping::with_job(how, &row, |job| {
-        counting::count(job, &mut UserCache::open(&session.world, UserCacheKind::Cuts))
+        tree_tokens::count(job, &mut UserCache::open(&session.world, UserCacheKind::Cuts))
     })?;
     let opened = pages::open(session, None)?;
     let revision = commit.to_string();
     let is_there =
         |scope: &&ScopeRow| scope.place.as_deref() == home.place() && scope.revision == revision;
     for scope in opened.scopes.iter().rev().filter(is_there) {
-        tokens.extend(counting::of_scope(&opened.table, scope)?);
+        tokens.extend(tree_tokens::of_scope(&opened.table, scope)?);
     }
     Ok(tokens)
 }

@@ -1,5 +1,6 @@
-//! Checks before a migration: finds everything that prevents it, changes nothing, and gives the
-//! next command for each finding.
+//! Checks before a migration: everything that prevents it is found, and nothing is changed.
+//!
+//! Each finding has its next command.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Pages: the records of a scope, grouped under a budget of tokens.
 
-pub mod counting;
 pub mod graph;
 pub mod listing;
 pub mod mapping;
@@ -10,3 +9,4 @@ pub mod pages;
 pub mod pairing;
 pub mod part_numbers;
 pub mod relations;
+pub mod tree_tokens;

@@ -1,7 +1,7 @@
 //! Packs the records of a directory into pages.
 //!
-//! A page has a maximum number of records and of tokens. A record that nearly fills a page gets its
-//! own. The others stay in the order of their paths and are cut as a long text is, see
+//! A page has a maximum number of records and of tokens (`colony.map.flushTokenBudget`). A record that nearly fills a
+//! page gets its own. The others stay in the order of their paths and are cut as a long text is, see
 //! [`places`]: where, depends on the hashes of names nearby, so a change moves only the pages near it.
 
 use crate::source::parts::places::{self, Place, Score};

@@ -1,4 +1,4 @@
-//! The `.gitattributes` of a new repository: large formats go to git-lfs, records merge by our rules.
+//! The `.gitattributes` of a new repository: which formats go to git-lfs (`FORMATS`), records merge by our rules.
 //! Patterns name formats, never directories.
 
 use crate::git::attributes::names_filter;

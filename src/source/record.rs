@@ -1,5 +1,6 @@
-//! A record: the unit of a page. For a model it is one JSON object; in the program, a stretch of a
-//! blob.
+//! A record: the unit of a page, whose tokens are the sum over its records: text and frame.
+//!
+//! For a model it is one JSON object; in the program, a stretch of a blob.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The changes that watches have not fired for, and when they fire.
+//! The changes that watches have not fired for, and after which quiet time they fire.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

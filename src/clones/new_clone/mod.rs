@@ -1,7 +1,7 @@
-//! Creates a clone: in a folder of its own first, renamed to its path when everything is set up.
+//! Creates a clone: what it gets, in which order (`staged`: its folder until then).
 
-pub mod build_files;
 pub mod clone_large_files;
+pub mod copied_files;
 pub mod rewritten_start;
 mod staged;
 

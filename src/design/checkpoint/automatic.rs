@@ -1,5 +1,4 @@
-//! Automatic checkpoints: private, off the branch, only when there is something new, and without
-//! waiting for other commands.
+//! Automatic checkpoints: private, off the branch, only of something new, never waiting for other commands.
 
 use std::time::Duration;
 

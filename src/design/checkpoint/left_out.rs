@@ -1,4 +1,4 @@
-//! The paths that a checkpoint leaves out of an otherwise complete working tree, and why.
+//! The paths that a checkpoint leaves out: too large (`colony.maxNewFileSize`), secret, nested, and so on.
 //!
 //! Only untracked paths are left out: large files, likely secrets, nested repositories, names that
 //! git refuses, paths that a restore un-ignored, and unreadable ones; and edits inside submodules. Tracked files in a directory

@@ -10,7 +10,7 @@ pub mod damaged_checkpoint;
 mod deleted_names;
 pub mod dropped_commits;
 pub mod left_out;
-pub(in crate::design) mod new_file_limit;
+pub(in crate::design) mod new_file_count;
 pub mod published_checkpoints;
 pub mod published_secrets;
 pub mod retention;
@@ -199,7 +199,7 @@ fn look(
     let unstorable = Unstorable::NameUnreadable;
     let scan = session.repo.scan(&session.world)?;
     if !request.allowances.untracked {
-        new_file_limit::require(session, &scan.untracked, &[])?;
+        new_file_count::require(session, &scan.untracked, &[])?;
     }
     let mut kept = Kept::of(session, scan, &request.allowances, unstorable, unignored)?;
     if request.off_branch {

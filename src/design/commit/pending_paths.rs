@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::design::checkpoint::left_out::{self, Allowances, LeaveOutReason, LeftOut};
-use crate::design::checkpoint::new_file_limit;
+use crate::design::checkpoint::new_file_count;
 use crate::git::index::Index;
 use crate::git::worktree::scan::{Scan, UntrackedKind};
 use crate::git::worktree::snapshot::{Snapshot, Unstorable};
@@ -84,7 +84,7 @@ impl Chosen {
         scan.edited_submodules.retain(is_chosen);
         let limit = session.settings.max_new_file_size_bytes;
         if !allowances.untracked {
-            new_file_limit::require(session, &scan.untracked, &paths)?;
+            new_file_count::require(session, &scan.untracked, &paths)?;
         }
         let split = left_out::split(repo, &scan, limit, allowances, unignored);
         let (mut taken, mut left_out) = (split.taken, split.left_out);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::checkpoint::left_out::{Allowances, LeaveOutReason, LeftOut};
-use crate::design::checkpoint::new_file_limit;
+use crate::design::checkpoint::new_file_count;
 use crate::design::checkpoint::worktree_snapshot::Kept;
 use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
@@ -230,7 +230,7 @@ fn look_into(session: &Session, path: &RepoPath, allowances: &Allowances) -> Res
     let inside = &submodule.session;
     let scan = inside.repo.scan(&inside.world)?;
     if !allowances.untracked {
-        new_file_limit::require(inside, &scan.untracked, &[])?;
+        new_file_count::require(inside, &scan.untracked, &[])?;
     }
     let allowances = below(allowances, path);
     let kept = Kept::of(inside, scan, &allowances, Unstorable::NameUnreadable, &[])?;

@@ -1,4 +1,6 @@
-//! Refs pushed with a lease for each: a push moves a ref only from the value that was seen.
+//! Refs pushed with a lease for each: one by one (`push`: sync and init), or all or none (`push_together`: migrate).
+//!
+//! A push moves a ref only from the value that was seen.
 //!
 //! Nothing is sent without a [`PushPermit`], which is for the URLs that git would push to. The
 //! answer is read ref by ref, by the byte. A lost race is not a refusal.

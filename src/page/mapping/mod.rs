@@ -1,5 +1,6 @@
-//! Mapping a tree: computes the pages of its directories. The code is the same from scratch and
-//! after an edit: a directory whose tree and rules are known is skipped.
+//! Mapping a tree: the pages of its directories.
+//!
+//! The code is the same from scratch and after an edit: a directory whose tree and rules are known is skipped.
 
 mod cutting;
 mod left_out;

@@ -1,4 +1,4 @@
-//! A text in passages: the unit that is ranked, and that a model gets.
+//! A text, of a PDF too, in passages: the unit that is ranked. (The chunks of a record are another cut.)
 //!
 //! A passage is a range of whole lines of about [`TARGET_BYTES`]; it preferably ends before a heading or definition. A
 //! pure function of the text.

@@ -1,4 +1,4 @@
-//! The input of an agent's hook, on standard input: untrusted data from outside.
+//! The input of an agent's hook, untrusted, and its meaning: worth a checkpoint, a question, the end of a session.
 //!
 //! Versions differ in names and fields. Missing fields count as unset; malformed input counts as a stop
 //! event. See `docs/agent-hooks.md`.

@@ -1,4 +1,4 @@
-//! The holder of a clone's lease, and whether a command is the holder's.
+//! The holder of a clone's lease: whether a command is the holder's, and when an idle one loses it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
-//! The two locks of a changing command: our own, and git's `index.lock`.
+//! The two locks of a changing command, our own and git's `index.lock`, and the error while one is held (`locked`).
 //!
 //! Ours is an advisory lock on a file that is never deleted, so the death of its owner releases it.
 //! `index.lock` is a hard link to a file of ours: later, its inode proves whose it is.
 
-pub mod lock_holders;
 pub mod lock_notes;
+pub mod proc_locks;
 pub mod ref_locks;
 pub mod wait;
 

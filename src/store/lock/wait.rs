@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::model::interrupt::Interrupt;
 use crate::model::{Error, World};
 
-use super::lock_holders::LockHolders;
+use super::proc_locks::LockHolders;
 
 /// How long one holder may keep a lock of ours before the others give up.
 const TURN: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! The pages that an agent has in its context, within a budget of tokens.
+//! The pages that an agent has in its context: which enter, and which leave at the budget of tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,6 @@
-//! Prose in chunks: as full as the limit allows, with natural ends.
+//! Prose in chunks, the records of documents (a search has passages: `search::index`).
+//!
+//! Chunks are as full as the limit allows, with natural ends.
 //!
 //! A pure function of the text, the size and the token count. Each byte other than white space is
 //! in at least one chunk; a chunk is an unchanged range of the text; no chunk exceeds its token

@@ -1,5 +1,6 @@
-//! Remembering the tokens of pieces: few different words make up most of a text, and to count those of
-//! a word takes longer than to look it up.
+//! The tokens of pieces, remembered.
+//!
+//! Few different words make up most of a text, and to count those of a word takes longer than to look it up.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Counting tokens of text as it stands in JSON: of a whole text, or of any stretch of a long one.
+//! The counter: tokens of a text as it stands in JSON: of a whole text, or of any stretch of a long one.
 
 mod memo;
 

@@ -187,7 +187,7 @@ fn below_the_faces_nothing_prints() {
 const READERS: [&str; 18] = [
     "cli/dashboard/files.rs",
     "cli/dashboard/http.rs",
-    "clones/new_clone/build_files.rs",
+    "clones/new_clone/copied_files.rs",
     "clones/new_clone/staged.rs",
     "clones/removal/removal_lock.rs",
     "git/durable.rs",
@@ -199,8 +199,8 @@ const READERS: [&str; 18] = [
     "store/files/exclusive_move.rs",
     "store/files/mount_points.rs",
     "store/lease/processes.rs",
-    "store/lock/lock_holders.rs",
     "store/lock/mod.rs",
+    "store/lock/proc_locks.rs",
     "store/migration/migration_children.rs",
     "store/operation/finish.rs",
 ];

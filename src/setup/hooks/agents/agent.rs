@@ -1,4 +1,4 @@
-//! The agents whose hooks we know: their names, and where their configuration is.
+//! The agent programs that `hooks install` sets up: their names and files. A new one is in `entries` and `server`, too.
 
 /// An agent that can run hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,6 @@
 //! Our entries in the configuration of each agent: their form, and how they are added and removed.
+//!
+//! An event that makes a checkpoint is named in `hooks::payload`, too.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,7 @@
-//! Hooks of agents: entries in a configuration file of the working tree that create a checkpoint before a
-//! tool changes something and when the agent stops. A second file gets the entry of our MCP server. git ignores both.
+//! Hooks of agents: entries in a configuration file of the working tree, which git ignores.
+//!
+//! They create a checkpoint before a tool changes something and when the agent stops. A second file gets the entry of our
+//! MCP server.
 //!
 //! The files belong to the user: they are edited as text so that nothing else in them changes, shown as a diff
 //! beforehand, replaced completely or not at all, and never written through a link.

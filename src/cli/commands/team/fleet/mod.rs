@@ -2,8 +2,8 @@
 
 mod below;
 mod cells;
-mod desk;
 pub mod screen;
+mod table;
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::ui::text;
 use crate::ui::theme::{Line, Role, Span};
 
 use super::agents::answers;
-use desk::{Desk, NARROW};
+use table::{Desk, NARROW};
 
 /// Show agents and forks: progress, clashes, and what to merge next
 ///

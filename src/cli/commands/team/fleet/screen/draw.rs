@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
 use crate::cli::commands::team::agents::answers;
-use crate::cli::commands::team::fleet::desk::{Desk, NARROW};
+use crate::cli::commands::team::fleet::table::{Desk, NARROW};
 use crate::model::escape;
 use crate::ui::answer::Answer as _;
 use crate::ui::layout::{cut, lined_up, width_of};

@@ -29,7 +29,7 @@ use crate::model::{Code, Error, World};
 use crate::store::Session;
 use crate::ui::answer::{Form, Outcome};
 
-use super::desk::Desk;
+use super::table::Desk;
 use looker::{DeskReading, Looker};
 use run_commands::Runner;
 use state::{KeyOutcome, State};

@@ -4,7 +4,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::cli::commands::team::fleet::desk::Desk;
+use crate::cli::commands::team::fleet::table::Desk;
 use crate::desk::fleet::{Whose, fleet};
 use crate::git::ObjectWrites;
 use crate::model::{Result, World};

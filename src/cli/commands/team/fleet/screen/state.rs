@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::cli::commands::team::fleet::cells::{is_ready, name};
-use crate::cli::commands::team::fleet::desk::Desk;
+use crate::cli::commands::team::fleet::table::Desk;
 use crate::desk::fleet::Row;
 use crate::model::text::typed_word;
 use crate::model::time::Moment;

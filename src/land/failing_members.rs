@@ -1,4 +1,4 @@
-//! The search for the members of a train that fail: which sets are tested, in which order.
+//! Which members of a train fail: the sets that are tested, in which order, and who is left out.
 //!
 //! The whole train is tested once. If that fails, and the branch alone passes, the first failing prefix is found by
 //! halving; its last member fails, if the same set fails once more. The rest goes on in groups: as large as the failures

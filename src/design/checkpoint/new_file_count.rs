@@ -1,4 +1,4 @@
-//! A command does not commit a home directory by accident: a limit for new files.
+//! How many new files a command may keep, so that no home directory is committed by accident.
 
 use crate::git::worktree::scan::{Untracked, UntrackedKind};
 use crate::model::{Code, Error, RepoPath, Result};

@@ -1,4 +1,4 @@
-//! The desk in pieces, as the printed table and the screen both have them.
+//! The table of the desk: its columns, which of them a narrow terminal has, and the lines around it.
 
 use crate::cli::commands::states::checkpoints::age;
 use crate::desk::fleet::{Activity, FleetReport, Operation, Row, Work};

@@ -1,4 +1,4 @@
-//! Copies or links files that builds need and git ignores into a new clone, so that tests run there at once.
+//! How a new clone gets files that git ignores: copied or linked. Which: `agents::colony::inherited_files`.
 
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;
