@@ -235,7 +235,10 @@ fn find(bytes: &[u8], place: Place) -> Option<Range<usize>> {
         let (_, here) = rest.split_at(at);
         let starts_word = before.is_none_or(|byte: &u8| !byte.is_ascii_alphanumeric());
         let may_begin = starts_word || place == Place::Anywhere;
-        let counts = |form: &&Form| starts_word || is_in_no_word(form.prefix);
+        // The prefix is compared first: few of these bytes begin one.
+        let counts = |form: &&Form| {
+            here.starts_with(form.prefix.as_bytes()) && (starts_word || is_in_no_word(form.prefix))
+        };
         if may_begin
             && let Some(length) = FORMS.iter().filter(counts).find_map(|form| form.length(here))
         {

@@ -168,11 +168,12 @@ impl Case<'_> {
             differences.retain(|one| !one.contains(" refs/tags/"));
         }
         let has_clone = |look: &Look| look.worktrees.contains_key(&Place::Clone);
+        let mut operations = self.new_operations(after);
         if has_clone(self.before) != has_clone(after) {
-            // It has come with its branches, or they are in the hub.
+            // It has come with its branches and its log, or they are in the hub.
             differences.retain(|one| !one.starts_with("ref Clone "));
+            operations.retain(|one| !one.starts_with("Clone "));
         }
-        let operations = self.new_operations(after);
         if self.action.name == "deinit" && !operations.is_empty() {
             // The storm went on with an init, which commits what the branch does not have of it.
             differences.retain(|one| !is_of_init(one));
