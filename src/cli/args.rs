@@ -9,12 +9,10 @@ use crate::cli::commands::branches::{
 };
 use crate::cli::commands::program::{call, help, version};
 use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
-use crate::cli::commands::setup::{
-    completions, config, credential, deinit, doctor, hook, hooks, init, lfs, tools,
-};
+use crate::cli::commands::setup::{config, credential, doctor, hook, hooks, init, lfs, tools};
 use crate::cli::commands::states::{checkpoint, checkpoints, keep_log, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync,
 };
 use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 
@@ -22,6 +20,9 @@ use super::{complete, dashboard, mcp};
 
 /// The name of the program.
 pub(super) const NAME: &str = "git-colony";
+
+/// The command that runs where none is typed.
+pub(super) const DEFAULT_COMMAND: &str = "fleet";
 
 /// The heading in help of the options that every command takes.
 pub(super) const EVERYWHERE: &str = "Global options";
@@ -108,9 +109,9 @@ pub(super) struct Options {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
-    /// Show the fleet as a screen with keys, as 'git colony fleet --watch' does
-    #[arg(long)]
-    pub(super) watch: bool,
+    /// Those of the command that runs without one.
+    #[command(flatten)]
+    pub(super) fleet: fleet::Args,
 }
 
 /// Every command, in groups: only the group of the command that is typed is defined, and of that only the arguments of
@@ -232,11 +233,8 @@ pub(super) enum SetupCommand {
     Hooks(hooks::Args),
     Lfs(lfs::Args),
     Doctor(doctor::Args),
-    Deinit(deinit::Args),
     Version(version::Args),
     Help(help::Args),
-    Tour(tour::Args),
-    Completions(completions::Args),
     Tools(tools::Args),
     Call(call::Args),
     Dashboard(dashboard::Args),

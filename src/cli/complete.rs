@@ -230,9 +230,14 @@ impl<'a> WordPlace<'a> {
         if last.starts_with('-') {
             return Offers::Words(self.flags(last));
         }
-        let commands = self.subcommands(last);
+        let mut commands = self.subcommands(last);
         match self.positional() {
             Some(arg) if commands.is_empty() => self.values(world, arg, last),
+            Some(arg) if self.kind(arg) == Some(ValueKind::Command) => {
+                // 'help' has topics beside the commands.
+                commands.extend(self.commands_told_of(last));
+                Offers::Words(commands)
+            }
             _ => Offers::Words(commands),
         }
     }
@@ -302,6 +307,12 @@ impl<'a> WordPlace<'a> {
         offers
     }
 
+    /// Returns what the values of an argument are.
+    fn kind(&self, arg: &Arg) -> Option<ValueKind> {
+        let names = arg.get_value_names()?;
+        kind_of(&self.path.join(" "), names.first()?.as_str())
+    }
+
     fn values(&self, world: &World, arg: &Arg, typed: &str) -> Offers {
         let possible = arg.get_possible_values();
         if !possible.is_empty() {
@@ -310,10 +321,7 @@ impl<'a> WordPlace<'a> {
             };
             return fitting(possible.iter().map(offer), typed);
         }
-        let path = self.path.join(" ");
-        let name =
-            arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
-        match name.and_then(|name| kind_of(&path, name)) {
+        match self.kind(arg) {
             None => Offers::Words(Vec::new()),
             Some(ValueKind::File) => Offers::Files,
             Some(ValueKind::Directory) => Offers::Directories,

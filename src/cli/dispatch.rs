@@ -5,12 +5,10 @@ use crate::cli::commands::branches::{
 };
 use crate::cli::commands::program::{call, help, version};
 use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
-use crate::cli::commands::setup::{
-    completions, config, credential, deinit, doctor, hook, hooks, init, lfs, tools,
-};
+use crate::cli::commands::setup::{config, credential, doctor, hook, hooks, init, lfs, tools};
 use crate::cli::commands::states::{checkpoint, checkpoints, keep_log, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync,
 };
 use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 use crate::ui::answer::Outcome;
@@ -91,11 +89,8 @@ impl Face<'_> {
             SetupCommand::Hooks(args) => hooks::run(self, args),
             SetupCommand::Lfs(args) => lfs::run(self, &args),
             SetupCommand::Doctor(args) => doctor::run(self, &args),
-            SetupCommand::Deinit(args) => deinit::run(self, &args),
             SetupCommand::Version(args) => version::run(self, &args),
             SetupCommand::Help(args) => help::run(self, &args),
-            SetupCommand::Tour(_) => tour::run(self),
-            SetupCommand::Completions(args) => completions::run(self, &args),
             SetupCommand::Tools(args) => tools::run(self, args),
             SetupCommand::Call(args) => call::describe(self, &args),
             SetupCommand::Dashboard(args) => dashboard::run(self, &args),

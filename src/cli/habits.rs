@@ -9,9 +9,11 @@ use clap::Command;
 use super::{commands, grammar};
 
 /// Commands of an earlier version, and the same of this one.
-const EARLIER: [(&str, &str); 19] = [
+const EARLIER: [(&str, &str); 22] = [
     ("clone", "clones new"),
     ("colony", "clones colony"),
+    ("completions", "help completions"),
+    ("deinit", "init remove"),
     ("demote", "knowledge demote"),
     ("groups", "status groups"),
     ("id", "status id"),
@@ -26,6 +28,7 @@ const EARLIER: [(&str, &str); 19] = [
     ("scopes", "map scopes"),
     ("tag", "checkpoints tag"),
     ("topology", "status branches"),
+    ("tour", "help tour"),
     ("watches ls", "watch list"),
     ("watches stop", "watch stop"),
     ("watches", "watch list"),
@@ -195,6 +198,22 @@ mod tests {
         ] {
             assert_eq!(read(typed), expected, "{typed}");
         }
+    }
+
+    #[test]
+    fn examples_in_earlier_words_are_the_same_command_lines() {
+        let mut count = 0;
+        for (earlier, now) in EARLIER {
+            let begin = format!("git colony {now}");
+            let examples = commands::with_those_below().flat_map(|declared| &declared.examples);
+            let of_it = examples.filter_map(|(line, _)| line.strip_prefix(&begin));
+            for rest in of_it.filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                let line = |command: &str| read(&format!("git-colony {command}{rest}"));
+                assert_eq!(line(earlier), line(now));
+                count += 1;
+            }
+        }
+        assert!(count > 30, "{count}");
     }
 
     #[test]

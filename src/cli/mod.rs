@@ -47,7 +47,7 @@ use crate::ui::answer::{Form, Outcome};
 use crate::ui::theme::Palette;
 
 use actions::Action;
-use args::{AgentCommand, Cli, Command, SetupCommand, StateCommand};
+use args::{AgentCommand, Cli, Command, DEFAULT_COMMAND, SetupCommand, StateCommand};
 use face::{Face, Run, Stop, exit_of, face_error, stream_failed};
 use look::Wanted;
 use open_repository::Opening;
@@ -158,7 +158,7 @@ fn command_of(cli: Cli) -> Command {
     };
     let mut command = cli.command.unwrap_or(default);
     if let Command::Agents(AgentCommand::Fleet(args)) = &mut command {
-        args.watch |= cli.options.watch;
+        args.add(&cli.options.fleet);
     }
     command
 }
@@ -183,9 +183,11 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     let mut matches = parsed?;
     let name = name_in(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches)?;
-    if cli.options.watch && cli.command.is_some() && name != "fleet" {
-        let message =
-            format!("'--watch' is for 'git colony' and 'git colony fleet', not for '{name}'");
+    if let Some(flag) = cli.options.fleet.flag()
+        && cli.command.is_some()
+        && name != DEFAULT_COMMAND
+    {
+        let message = format!("'{flag}' in front is for 'git colony' alone, not for '{name}'");
         return Err(grammar::whole().error(ErrorKind::ArgumentConflict, message));
     }
     Ok(Cli { name, ..cli })
@@ -200,7 +202,7 @@ fn name_in(matches: &clap::ArgMatches) -> String {
         next = below.subcommand();
     }
     if names.is_empty() {
-        names.push("fleet");
+        names.push(DEFAULT_COMMAND);
     }
     names.join(" ")
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::agents::colony::{checkout_settings, clone_of_agent, taking_part};
+use crate::agents::colony::{checkout_settings, clone_of_agent, first_clone, taking_part};
 use crate::cli::commands::setup::config;
 use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
@@ -20,17 +20,15 @@ use super::{Face, Run};
 pub(super) enum Opening {
     /// Change it.
     ForReal,
-    /// Look at it; objects that are made for that are forgotten.
+    /// Look at it, or only say what would be changed: objects that are made for that are forgotten.
     Look,
-    /// Look at it, and say what would be changed: nothing is made, also no clone of an agent.
-    Dry,
 }
 
 impl From<Run> for Opening {
     fn from(run: Run) -> Self {
         match run {
             Run::ForReal => Opening::ForReal,
-            Run::Dry => Opening::Dry,
+            Run::Dry => Opening::Look,
         }
     }
 }
@@ -39,7 +37,7 @@ impl Opening {
     fn writes(self) -> ObjectWrites {
         match self {
             Opening::ForReal => ObjectWrites::Durable,
-            Opening::Look | Opening::Dry => ObjectWrites::InMemory,
+            Opening::Look => ObjectWrites::InMemory,
         }
     }
 }
@@ -110,7 +108,7 @@ impl Face<'_> {
         let world = self.world()?;
         let opened = match Session::open(world.clone(), &self.flags, opening.writes()) {
             Err(error) if error.code() == Code::NotARepository => {
-                let inside = self.in_agents_clone(&world, opening, error)?;
+                let inside = self.in_agents_clone(&world, error)?;
                 Session::open(inside, &self.flags, opening.writes())
             }
             opened => opened,
@@ -134,7 +132,7 @@ impl Face<'_> {
         let world = self.world()?;
         match Repo::open(&world, Opening::Look.writes()) {
             Err(error) if error.code() == Code::NotARepository => {
-                let inside = self.in_agents_clone(&world, Opening::Look, error)?;
+                let inside = self.in_agents_clone(&world, error)?;
                 let repo = Repo::open(&inside, Opening::Look.writes())?;
                 Ok((inside, repo))
             }
@@ -142,22 +140,34 @@ impl Face<'_> {
         }
     }
 
+    /// Makes the clone of the agent that acts, where it stands in no repository and has none: to open a repository makes
+    /// nothing.
+    pub(super) fn make_missing_clone(&self) -> Result<()> {
+        let world = self.world()?;
+        match (Repo::open(&world, Opening::Look.writes()), self.named_agent(&world)) {
+            (Err(error), Some(agent)) if error.code() == Code::NotARepository => {
+                first_clone::make_missing(&world, agent)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the agent that the command line or the environment names.
+    fn named_agent<'a>(&'a self, world: &'a World) -> Option<&'a str> {
+        self.flags.agent.as_deref().or(world.text_variable("COLONY_AGENT"))
+    }
+
     /// Decides, for every command, where an agent works that stands in no repository: in its clone. `error` says
     /// that there is none.
-    fn in_agents_clone(&self, world: &World, opening: Opening, error: Error) -> Result<World> {
-        let named = self.flags.agent.as_deref();
-        let Some(agent) = named.or(world.text_variable("COLONY_AGENT")) else {
+    fn in_agents_clone(&self, world: &World, error: Error) -> Result<World> {
+        let Some(agent) = self.named_agent(world) else {
             return Err(error);
         };
-        let place = match opening {
-            Opening::Dry => clone_of_agent::known_of_agent(world, agent),
-            Opening::ForReal | Opening::Look => clone_of_agent::of_agent(world, agent),
-        };
-        let place = match place {
+        let place = match clone_of_agent::require(world, agent) {
             Err(none) if none.code() == Code::ColonyNotFound => {
                 let agent = shell_word(agent);
                 return Err(error.hint(format!(
-                    "git colony clones colony set URL   # then --agent {agent} finds its clone"
+                    "git colony clones colony set URL   # then clones new --agent {agent}"
                 )));
             }
             place => place?,

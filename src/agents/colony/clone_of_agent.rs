@@ -1,50 +1,26 @@
-//! The clone of an agent that runs outside of a repository.
+//! The clone of an agent that runs outside of a repository, found and never made.
 
 use std::path::{Path, PathBuf};
 
 use crate::clones::found;
 use crate::clones::hub::{colonies, locate};
 use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::shared_root::SharedRoot;
 
-use super::clone::{self, Request};
-use super::setup_commands;
-
-/// Returns the clone of an agent that runs outside of a repository: that of the colony's
-/// repository, made on first use.
-pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
-    if let Some(known) = find_of_agent(world, agent)? {
-        return Ok(known);
-    }
-    let request = Request { agent: Some(agent.to_owned()), ..Request::default() };
-    let made = clone::clone(world, None, &request)?;
-    for line in setup_commands::advice(&made.commands, agent) {
-        (world.narrate)(&line);
-    }
-    (world.narrate)(&format!(
-        "cloned '{}' for agent '{agent}' into '{}'",
-        colonies::find(world, &SharedRoot::of(world)?, None)?.origin_url,
-        made.path.display()
-    ));
-    Ok(made.path)
-}
-
-/// Does the same as [`of_agent`] without making a clone.
-pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
-    find_of_agent(world, agent)?.ok_or_else(|| {
-        Error::new(
-            Code::CloneNotFound,
-            format!("agent '{agent}' has no clone yet, and a dry run makes none"),
-        )
-        .unchanged()
-        .hint(format!("git colony clones new --agent {agent}"))
+/// Returns the clone of an agent that runs outside of a repository: that of the colony's repository.
+pub fn require(world: &World, agent: &str) -> Result<PathBuf> {
+    find(world, agent)?.ok_or_else(|| {
+        Error::new(Code::CloneNotFound, format!("agent '{agent}' has no clone yet"))
+            .unchanged()
+            .hint(format!("git colony clones new --agent {}", typed_word(agent)))
     })
 }
 
 /// Finds the clone of an agent in the colony, or where no colony is meant the only clone of an
 /// agent with that name.
-fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
+fn find(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     let root = SharedRoot::of(world)?;
     let colony = match colonies::find(world, &root, None) {
         Ok(colony) => Some(colony),

@@ -8,6 +8,7 @@ mod clone_source;
 pub mod colonies;
 pub(crate) mod commit_identity;
 pub mod cone;
+pub mod first_clone;
 pub(crate) mod inherited_files;
 pub(crate) mod large_file_store;
 pub(crate) mod lost_record;

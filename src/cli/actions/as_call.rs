@@ -189,7 +189,7 @@ mod tests {
             calls("git colony undo --force"),
             r#"call_action {"name":"undo","arguments":"{\"force\":true}"}"#
         );
-        assert_eq!(calls("git colony deinit"), "git colony deinit");
+        assert_eq!(calls("git colony init remove"), "git colony init remove");
         assert_eq!(calls("git colony checkpoints show 'a"), "git colony checkpoints show 'a");
     }
 

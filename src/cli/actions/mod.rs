@@ -5,7 +5,7 @@
 //! and the help of the command is the only text about an argument. Each command declares its actions. Only the arguments
 //! that it declares can be given: a new flag of a command does not become a tool of agents by itself.
 //!
-//! Not offered: decisions of a person (`deinit`, `prune`, hooks and settings, leave to run cargo, the approval of
+//! Not offered: decisions of a person (`init remove`, `prune`, hooks and settings, leave to run cargo, the approval of
 //! set-up commands, consent to publish, moving tags of a remote, likely secrets, taking over a clone, changes
 //! outside of the allowed paths), and arguments that are command lines.
 

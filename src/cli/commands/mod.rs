@@ -15,10 +15,10 @@ use crate::cli::commands::branches::{
 };
 use crate::cli::commands::program::{call, help, version};
 use crate::cli::commands::reading::{context, knowledge, map, pages, search, watch};
-use crate::cli::commands::setup::{completions, config, deinit, doctor, hooks, init, lfs, tools};
+use crate::cli::commands::setup::{config, doctor, hooks, init, lfs, tools};
 use crate::cli::commands::states::{checkpoint, checkpoints, ops, prune, restore, undo};
 use crate::cli::commands::team::{
-    agents, blackboard, clones, events, fleet, land, session, status, sync, tour,
+    agents, blackboard, clones, events, fleet, land, session, status, sync,
 };
 use crate::cli::commands::workspace::{cargo, catalog, git, index, validate};
 
@@ -26,7 +26,7 @@ use super::declaration::Declaration;
 use super::{dashboard, mcp};
 
 /// Every visible command.
-const COMMANDS: [fn() -> Declaration; 52] = [
+const COMMANDS: [fn() -> Declaration; 49] = [
     init::declaration,
     checkpoint::declaration,
     checkpoints::declaration,
@@ -54,7 +54,6 @@ const COMMANDS: [fn() -> Declaration; 52] = [
     log::declaration,
     diff::declaration,
     decisions::declaration,
-    tour::declaration,
     hooks::declaration,
     lfs::declaration,
     map::declaration,
@@ -77,8 +76,6 @@ const COMMANDS: [fn() -> Declaration; 52] = [
     dashboard::declaration,
     version::declaration,
     help::declaration,
-    completions::declaration,
-    deinit::declaration,
 ];
 
 static DECLARATIONS: LazyLock<Vec<Declaration>> =

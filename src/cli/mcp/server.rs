@@ -32,6 +32,8 @@ pub(super) struct Server {
     pub(super) calls: Calls,
     kept: Arc<Mutex<Kept>>,
     previews: Arc<Mutex<Previews>>,
+    /// Whether the clone of an agent that stands in no repository was asked for: by the first call.
+    has_clone: Arc<Mutex<bool>>,
     pub(super) subscriptions: Subscriptions,
 }
 
@@ -51,6 +53,7 @@ impl Server {
             options,
             kept: Arc::default(),
             previews: Arc::default(),
+            has_clone: Arc::default(),
             subscriptions: Subscriptions::default(),
         }
     }
@@ -136,12 +139,26 @@ impl Server {
         mut given: Map<String, Value>,
         own: Own,
     ) -> Result<Answered> {
+        let notes = self.make_first_clone(&own)?;
         let site = directory::take(&self.place, &mut self.kept().clones, action, &mut given)?;
         let place = site.clone.as_ref().unwrap_or(&self.place);
         let mut answered = self.act_in(place, action, given, own)?;
+        answered.notes.extend(notes);
         answered.notes.extend(site.note);
         self.kept().clones.note_made(action, &answered.object);
         Ok(answered)
+    }
+
+    /// Makes the clone of an agent that stands in no repository, in the first call, since a client waits for the answer to a
+    /// call longer than for the start of a server.
+    fn make_first_clone(&self, own: &Own) -> Result<Vec<String>> {
+        let mut has_clone = self.has_clone.lock().unwrap_or_else(PoisonError::into_inner);
+        if *has_clone {
+            return Ok(Vec::new());
+        }
+        let notes = self.place.make_missing_clone(own)?;
+        *has_clone = true;
+        Ok(notes)
     }
 
     fn act_in(

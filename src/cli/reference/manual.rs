@@ -3,7 +3,7 @@
 //! The same program gives the same bytes: no date, no width of a terminal. `cargo run --example
 //! manual` makes the ones of the repository, and a test compares; 'git colony help --install' writes the same.
 
-use crate::cli::args::EVERYWHERE;
+use crate::cli::args::{DEFAULT_COMMAND, EVERYWHERE};
 use crate::cli::commands::program::help;
 use crate::cli::declaration::Section;
 use crate::cli::examples;
@@ -39,7 +39,6 @@ const DESCRIPTION: &[&str] = &[
     "No file in the working tree is overwritten or deleted: files that are replaced are moved into the git \
      directory, and undo restores them from there. A command that is killed is completed or canceled by the \
      next changing command. All of this works in any repository, without a server, a daemon or a file in the tree.",
-    "Without a command it is 'git colony fleet'.",
 ];
 
 const EXIT_STATUS: &[(&str, &str)] = &[
@@ -118,6 +117,11 @@ fn overview(cli: &clap::Command) -> String {
     roff.synopsis("git colony", &["[OPTION]...", "[COMMAND", "[ARGUMENT]...]"]);
     roff.section("DESCRIPTION");
     roff.paragraphs(DESCRIPTION.iter().copied());
+    if let Some(default) = cli.find_subcommand(DEFAULT_COMMAND) {
+        roff.section("WITHOUT A COMMAND");
+        roff.paragraphs([format!("{}.", first_upper(&about(default))).as_str()]);
+        describe(&mut roff, default);
+    }
     roff.section("COMMANDS");
     let commands = help::commands(cli);
     for group in Section::ALL.map(Section::heading) {

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::agents::colony::clone_of_agent;
+use crate::agents::colony::{clone_of_agent, first_clone};
 use crate::cli::actions::Action;
 use crate::cli::served::previews::Frozen;
 use crate::env::{Env, Terminal};
-use crate::git::{Checkout, ObjectWrites};
+use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::model::warned::Warned;
@@ -156,12 +156,42 @@ impl Place {
         let world = self.world(Own::default());
         match Session::open(world.clone(), &flags, ObjectWrites::InMemory) {
             Err(error) if error.code() == Code::NotARepository => {
-                let named = self.agent.as_deref().or(world.text_variable("COLONY_AGENT"));
-                let place = clone_of_agent::of_agent(&world, named.ok_or(error)?)?;
+                let place = clone_of_agent::require(&world, self.named_agent().ok_or(error)?)?;
                 Session::open(world.standing_in(&place), &flags, ObjectWrites::InMemory)
             }
             opened => opened,
         }
+    }
+
+    /// Makes the clone of the agent that acts, where the server stands in no repository and the agent has none: its calls
+    /// work there. Returns the notes about it.
+    pub(in crate::cli) fn make_missing_clone(&self, own: &Own) -> Result<Vec<String>> {
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        let mut world = self.world(Own {
+            interrupt: own.interrupt.clone(),
+            progress: own.progress.clone(),
+            ..Own::default()
+        });
+        let (heard, also) = (Arc::clone(&notes), own.heard.clone());
+        world.narrate = Arc::new(move |note| {
+            if let Some(hear) = &also {
+                hear(note);
+            }
+            heard.lock().unwrap_or_else(PoisonError::into_inner).push(note.to_owned());
+        });
+        if let Some(agent) = self.named_agent()
+            && let Err(error) = Repo::open(&world, ObjectWrites::InMemory)
+            && error.code() == Code::NotARepository
+        {
+            first_clone::make_missing(&world, agent)?;
+        }
+        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(notes)
+    }
+
+    /// Returns the agent that acts by name.
+    fn named_agent(&self) -> Option<&str> {
+        self.agent.as_deref().or(self.world.text_variable("COLONY_AGENT"))
     }
 
     /// Returns the place of the clone of an agent: who acts there is what the clone says.

@@ -1,5 +1,5 @@
 //! Deletes the states of submodules that no checkpoint and no operation of this worktree names any more. Only
-//! `deinit --purge` deletes others.
+//! `init remove --purge` deletes others.
 
 use std::collections::BTreeSet;
 

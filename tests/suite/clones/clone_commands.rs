@@ -107,13 +107,18 @@ fn a_colony_says_where_clones_come_from() {
 }
 
 #[test]
-fn an_agent_outside_of_a_repository_gets_a_clone_on_first_use() {
+fn an_agent_outside_of_a_repository_works_in_its_clone() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
     assert_eq!(place.error(&["--agent", "ada", "checkpoints"]), "not-a-repository");
     place.json(&["colony", "set", &url]);
     assert_eq!(place.error(&["checkpoint", "-m", "x"]), "not-a-repository");
+    let refused = place.json(&["--agent", "ada", "checkpoint", "-m", "here"]);
+    assert_eq!(refused["code"], "clone-not-found", "{refused:#}");
+    assert_eq!(refused["hint"], "git colony clones new --agent ada");
+    assert_eq!(place.json(&["clones"])["count"], 0);
+    place.json(&["clones", "new", "--agent", "ada"]);
     for _ in 0..2 {
         let forked = place.json(&["--agent", "ada", "checkpoint", "-m", "here"]);
         assert_eq!(forked["ok"], true, "{forked:#}");
@@ -532,10 +537,7 @@ fn commands_of_an_agent_outside_a_repository_act_on_its_clone() {
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
     place.json(&["colony", "set", &url]);
-    let refused = place.json(&["--agent", "ada", "checkpoint", "-m", "x", "-n"]);
-    assert_eq!(refused["code"], "clone-not-found", "{refused:#}");
-    assert_eq!(place.json(&["clones"])["count"], 0, "a dry run makes none");
-    // The first look makes it.
+    place.json(&["clones", "new", "--agent", "ada"]);
     let status = place.json(&["--agent", "ada", "status"]);
     assert_eq!(status["current_branch"], "main", "{status:#}");
     let path = place.json(&["agents", "path", "ada"])["path"].clone();
@@ -598,6 +600,8 @@ fn one_of_several_colonies_is_chosen_by_a_person() {
     assert_eq!(made["ok"], true, "{made:#}");
     assert_eq!(place.json(&["--agent", "ada", "status"])["ok"], true);
     place.json(&["colony", "set", &url]);
+    assert_eq!(place.error(&["--agent", "bob", "status"]), "clone-not-found");
+    assert_eq!(place.json(&["clone", "--agent", "bob"])["ok"], true);
     assert_eq!(place.json(&["--agent", "bob", "status"])["ok"], true);
 }
 

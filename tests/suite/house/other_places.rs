@@ -101,3 +101,17 @@ fn clones_are_opened_through_the_gate_only() {
         }
     }
 }
+
+#[test]
+fn opening_a_repository_makes_no_clone() {
+    // Who asks for the first clone of an agent outside of a repository, and the two faces that they ask.
+    let asking = ["cli/commands/team/session.rs", "cli/mcp/server.rs"];
+    let faces = ["cli/open_repository.rs", "cli/served/run_action.rs"];
+    assert_eq!(files_with(".make_missing_clone("), asking, "another one makes a clone");
+    assert_eq!(files_with("first_clone::"), faces, "another one makes a clone");
+    let finder = sources().into_iter().find(|(path, _)| path.ends_with("clone_of_agent.rs"));
+    let (_, text) = finder.unwrap();
+    for maker in ["clone::", "setup_commands", "crate::setup", "new_clone"] {
+        assert!(!text.contains(maker), "to find a clone reaches '{maker}'");
+    }
+}

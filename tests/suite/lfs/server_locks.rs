@@ -162,7 +162,7 @@ fn without_an_answer_what_was_known_counts_and_its_age_is_said() {
     assert_eq!(locked(&fleet).len(), 1);
     let later = desk.world_at(3 * 60 * 60);
     let said = desk.run_in(later, &["fleet"]).stdout;
-    let age = "locks as the server listed them 2 hours ago; ask again: git colony fleet --refresh";
+    let age = "locks as the server listed them 2 hours ago; ask again: git colony --refresh";
     assert!(said.contains(age), "{said}");
 }
 

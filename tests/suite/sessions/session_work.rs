@@ -271,8 +271,13 @@ fn a_session_of_an_agent_without_a_repository_is_in_its_clone() {
     let folder = sandbox.outside().join("plain");
     std::fs::create_dir(&folder).unwrap();
     let outside = sandbox.at(folder.clone());
-    let begun = outside.json(&["--agent", "ada", "session", "new"]);
+    let refused = outside.json(&["--agent", "ada", "session", "new"]);
+    assert_eq!(refused["code"], "clone-not-found", "{refused:#}");
+    let planned = outside.json(&["--agent", "ada", "session", "new", "--clone", "-n"]);
+    assert_eq!(planned["code"], "clone-not-found", "a dry run makes none: {planned:#}");
+    let begun = outside.json(&["--agent", "ada", "session", "new", "--clone"]);
     assert_eq!(begun["agent"], "ada");
+    assert_eq!(outside.json(&["--agent", "ada", "session", "new"])["root"], begun["root"]);
     assert_eq!(begun["colony"]["name"], "default");
     assert!(begun["root"].as_str().unwrap().contains("agents/ada/clones"));
     assert!(!folder.join(".colony").exists());

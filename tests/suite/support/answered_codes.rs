@@ -28,11 +28,16 @@ pub(super) fn note(words: &[OsString], stdout: &str) {
     file.unwrap().write_all(format!("{command} {code}\n").as_bytes()).unwrap();
 }
 
-/// Returns the command of a command line: its first word that is neither an option nor the value of one.
+/// Returns the command of a command line, by its name in this version: the first word that is neither an option nor the
+/// value of one.
 fn command_of(words: &[OsString]) -> Option<String> {
+    let words = git_colony::testing::command_of_this_version(words.get(1..)?);
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-    let is_value = |at: usize| WITH_VALUE.iter().any(|option| words[at - 1] == **option);
-    let found = (1..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at))?;
+    let is_value = |at: usize| {
+        let before = at.checked_sub(1).map(|before| &words[before]);
+        before.is_some_and(|before| WITH_VALUE.iter().any(|option| before == option))
+    };
+    let found = (0..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at))?;
     let command = words[found].clone().into_owned();
     git_colony::testing::examples::all().any(|known| known.command == command).then_some(command)
 }

@@ -13,7 +13,7 @@ const MAX_COLUMNS: usize = 80;
 const NAME: usize = 12;
 
 /// The commands whose refusals all fit. The others are still to be shortened; `lfs migrate` names all obstacles at once.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 14] = [
     "agents",
     "checkpoint",
     "checkpoints",
@@ -27,7 +27,6 @@ const COMMANDS: [&str; 15] = [
     "redo",
     "restore",
     "revert",
-    "tag",
     "undo",
 ];
 

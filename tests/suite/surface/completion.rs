@@ -86,6 +86,11 @@ fn commands_flags_and_values_are_offered_where_they_may_stand() {
     assert_eq!(offers(&["git-colony", "config", "get", "colony.keepD"]), "words colony.keepDays");
     assert_eq!(offers(&["git-colony", "ops", "show", "op-1"]), "words op-1");
     assert_eq!(offers(&["git-colony", "help", "und"]), "words undo");
+    assert_eq!(offers(&["git-colony", "help", "co"]), "words completions commit context config");
+    assert_eq!(offers(&["git-colony", "--ev"]), "words --everywhere");
+    for unlisted in ["fle", "cal", "dein", "tou"] {
+        assert_eq!(offers(&["git-colony", unlisted]), "words");
+    }
     assert_eq!(offers(&["git-colony", "no-such-command", "--no", "'", "\\"]), "words");
     assert_eq!(offers(&[]), offers(&["git-colony", ""]));
 }

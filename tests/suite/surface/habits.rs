@@ -224,6 +224,14 @@ fn commands_are_understood_by_their_earlier_names() {
         (&["ingest", "-n"], &["knowledge", "ingest", "-n"]),
         (&["tag"], &["checkpoints", "tag"]),
         (&["clone", "--none"], &["clones", "new", "--none"]),
+        (&["completions", "bash"], &["help", "completions", "bash"]),
+        (&["completions", "zsh"], &["help", "completions", "zsh"]),
+        (&["deinit", "-n"], &["init", "remove", "-n"]),
+        (&["deinit", "--purge", "-n"], &["init", "remove", "--purge", "-n"]),
+        (&["fleet"], &[]),
+        (&["fleet", "--everywhere"], &["--everywhere"]),
+        (&["fleet", "--refresh"], &["--refresh"]),
+        (&["fleet", "--watch"], &["--watch"]),
     ] {
         for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"]] {
             let run = |words: &[&str]| sandbox.run(&[globals, words].concat());
@@ -232,8 +240,43 @@ fn commands_are_understood_by_their_earlier_names() {
             assert_eq!(one.stderr, other.stderr, "{earlier:?}");
         }
     }
-    for (earlier, now) in [("ingest", "knowledge ingest"), ("scopes", "map scopes")] {
+    for (earlier, now) in
+        [("ingest", "knowledge ingest"), ("scopes", "map scopes"), ("deinit", "init remove")]
+    {
         let words: Vec<&str> = ["help"].into_iter().chain(now.split(' ')).collect();
         assert_eq!(sandbox.colony(&["help", earlier]), sandbox.colony(&words));
+    }
+}
+
+#[test]
+fn the_tour_is_the_same_by_its_earlier_name() {
+    let sandbox = Sandbox::new();
+    let commands = |words: &[&str]| {
+        let steps = sandbox.json(words)["steps"].as_array().unwrap().clone();
+        steps.into_iter().map(|step| (step["command"].clone(), step["exit_code"].clone()))
+    };
+    assert!(commands(&["tour"]).eq(commands(&["help", "tour"])));
+    assert!(commands(&["tour"]).len() > 10);
+}
+
+#[test]
+fn options_of_no_command_are_refused_before_another() {
+    let sandbox = Sandbox::new();
+    for option in ["--everywhere", "--refresh", "--watch"] {
+        let answer = sandbox.json(&[option, "status"]);
+        assert_eq!(answer["code"], "usage", "{answer:#}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("'{option}' in front is for")), "{message}");
+    }
+}
+
+#[test]
+fn commands_for_agents_are_not_listed_and_have_a_help_page() {
+    let sandbox = Sandbox::new();
+    let all = sandbox.colony(&["help", "--all"]);
+    for name in ["call", "cargo", "fleet", "git", "index", "validate", "version"] {
+        assert!(!all.lines().any(|line| line.starts_with(&format!("  {name} "))), "{name}");
+        assert!(sandbox.colony(&[name, "-h"]).contains("Usage: git colony "), "{name}");
+        assert!(sandbox.colony(&["help", name]).contains("Usage: git colony "), "{name}");
     }
 }

@@ -227,7 +227,7 @@ fn what_init_offers_for_taking_it_back_works() {
     sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
     let said = sandbox.colony(&["init", "--push"]);
     assert!(said.contains("to undo the commit: git colony undo\n"), "{said}");
-    assert!(said.contains("to undo the rest: git colony deinit\n"), "{said}");
+    assert!(said.contains("to undo the rest: git colony init remove\n"), "{said}");
     sandbox.colony(&["undo", "--force"]);
 }
 

@@ -13,7 +13,7 @@ const MAX_COLUMNS: usize = 80;
 
 /// Commands that serve, wait or copy the repository, and one that answers in JSON alone.
 const LEFT_OUT: [&str; 7] =
-    ["call", "dashboard", "error", "help", "help --install", "tour", "watch"];
+    ["call", "dashboard", "error", "help", "help --install", "help tour", "watch"];
 
 /// One call of this many is tried, unless in the long form.
 const ONE_OF: usize = 40;

@@ -21,7 +21,7 @@ pub(in crate::cli) fn lines(
         let known = known_at.and_then(time::parse_rfc3339);
         let age = known.map_or_else(|| "once".to_owned(), |known| time::ago(&known, now));
         lines.push(format!(
-            "locks as the server listed them {age}; ask again: git colony fleet --refresh"
+            "locks as the server listed them {age}; ask again: git colony --refresh"
         ));
     }
     lines

@@ -11,7 +11,7 @@ use crate::Exit;
 use crate::cli::actions::{self, Action};
 use crate::cli::args::Cli;
 use crate::cli::complete::ValueKind;
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop, look};
 use crate::env::Env;
 use crate::model::text::nearest;
@@ -28,6 +28,7 @@ pub(in crate::cli) const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
 /// The actions are those that 'git colony mcp' offers as tools, for agents that have a shell and no MCP. Each
 /// does what a command does, and answers as that does with --json. Without ACTION it lists the actions.
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
     /// The action; without it, all are listed
     #[arg(value_name = "ACTION")]
@@ -51,7 +52,7 @@ impl Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("call", Section::Inspect, Screen::All)
+    Declaration::of("call")
         .example("git colony call", "the actions")
         .example("git colony call checkpoint_state '{\"label\": \"it works\"}'", "do one of them")
         .example("git colony call restore_checkpoint --schema", "what another one takes")

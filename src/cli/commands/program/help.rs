@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::commands::program::schema;
+use crate::cli::commands::program::{completions, schema, tour};
 use crate::cli::complete::ValueKind;
 use crate::cli::declaration::{Declaration, Listing, Screen, Section};
 use crate::cli::reference::manual;
@@ -48,7 +48,13 @@ pub(in crate::cli) struct Args {
 #[command(defer = true)]
 enum Topic {
     Schema(schema::Args),
+    Tour(tour::Args),
+    Completions(completions::Args),
 }
+
+/// What runs without a command: help lists it below the commands.
+const WITHOUT_COMMAND: &str =
+    "Without COMMAND: the agents, clashes, what to merge next (git colony fleet -h)";
 
 /// A command as help lists it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -74,7 +80,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
         .answers::<CommandsReport>()
         .answers_with::<ManualReport>("help --install")
         .completes("COMMAND", ValueKind::Command)
-        .below([schema::declaration()])
+        .below([schema::declaration(), tour::declaration(), completions::declaration()])
 }
 
 /// Returns the visible commands by group.
@@ -107,7 +113,7 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
     }
-    text.push_str("Without COMMAND: the agents, their clashes, and what to merge next\n");
+    writeln!(text, "{WITHOUT_COMMAND}").ok();
     text.push_str("'git colony COMMAND -h' shows more, 'git colony help --all' lists the rest\n");
     text
 }
@@ -153,7 +159,9 @@ impl Answer for CommandsReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        grouped(&self.commands)
+        let mut lines = grouped(&self.commands);
+        lines.push(WITHOUT_COMMAND.to_owned());
+        lines
     }
 }
 
@@ -173,8 +181,11 @@ impl Answer for ManualReport {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    if let Some(Topic::Schema(args)) = &args.topic {
-        return schema::run(face, args);
+    match &args.topic {
+        Some(Topic::Schema(args)) => return schema::run(face, args),
+        Some(Topic::Tour(_)) => return tour::run(face),
+        Some(Topic::Completions(args)) => return completions::run(face, args),
+        None => {}
     }
     if args.install {
         let world = face.world()?;

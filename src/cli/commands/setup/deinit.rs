@@ -1,6 +1,6 @@
-//! `git colony deinit`
+//! `git colony init remove`
 
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::init::deinit::{self, DeinitReport, Depth, Request};
 use crate::model::time::Moment;
@@ -25,9 +25,9 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("deinit", Section::Inspect, Screen::All)
-        .example("git colony deinit -n", "show what would be taken out")
-        .example("git colony deinit --purge -n", "with checkpoints and kept files")
+    Declaration::of("init remove")
+        .example("git colony init remove -n", "show what would be taken out")
+        .example("git colony init remove --purge -n", "with checkpoints and kept files")
         .answers::<DeinitReport>()
 }
 

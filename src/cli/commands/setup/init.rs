@@ -14,17 +14,21 @@ use crate::repo_map::data_globs::DataGlob;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::deinit;
 use super::lfs_migrate::{publication, replaced};
 
-/// Set this repository up: manifest, map, git-lfs for large files
+/// Set this repository up: manifest, map, git-lfs; or remove that
 ///
 /// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged, and sets git-lfs up
 /// here. Existing files stay as they are. Nothing is pushed without --push. Committed files that a pattern
 /// matches stay in git, by lines of their own in `.gitattributes`; --migrate-existing-to-lfs moves them to
 /// git-lfs by rewriting history (see 'lfs migrate'). All other commands work without it.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(in crate::cli) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Where the repository is (default: the URL of origin)
     #[arg(long, value_name = "URL")]
     url: Option<String>,
@@ -54,6 +58,12 @@ pub(in crate::cli) struct Args {
     dry_run: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
+enum Action {
+    Remove(deinit::Args),
+}
+
 pub(in crate::cli) fn declaration() -> Declaration {
     Declaration::listed("init", Section::Keep, Screen::First)
         .example("git colony init -n", "show what would be set up")
@@ -76,9 +86,13 @@ pub(in crate::cli) fn declaration() -> Declaration {
                 same("migrate_existing_to_lfs"),
             ]),
         )
+        .below([deinit::declaration()])
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    if let Some(Action::Remove(args)) = args.action {
+        return deinit::run(face, &args);
+    }
     let session = face.session(Run::from(args.dry_run)).map_err(|error| {
         let url = args.url.as_deref();
         without_repository(error, url, &face.env.world.cwd)
@@ -165,7 +179,7 @@ impl Answer for InitReport {
         } else if self.op.is_some() {
             lines.push("to undo the commit: git colony undo".to_owned());
             if !self.set_up.is_empty() {
-                lines.push("to undo the rest: git colony deinit".to_owned());
+                lines.push("to undo the rest: git colony init remove".to_owned());
             }
         }
         lines

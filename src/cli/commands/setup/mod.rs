@@ -1,5 +1,4 @@
 //! Commands that set a repository up, and what git runs there.
-pub mod completions;
 pub mod config;
 pub mod credential;
 pub mod deinit;

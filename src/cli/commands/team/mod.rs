@@ -14,4 +14,3 @@ pub mod session;
 pub mod session_answers;
 pub mod status;
 pub mod sync;
-pub mod tour;

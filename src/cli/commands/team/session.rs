@@ -154,6 +154,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
     match action {
         Action::Memory(args) => memory::run(face, args),
         Action::New(new) => {
+            if new.clone && !new.dry_run {
+                face.make_missing_clone()?;
+            }
             let (world, session) = face.session_anywhere(Run::from(new.dry_run))?;
             let place = SessionPlace::find(&world, session.as_ref(), new.dry_run)?;
             let place_of_work =

@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::mcp::answer;
 use crate::mcp::client::{Client, USUAL, with_preview};
+use crate::mcp::contract::{FULL, reading_calls};
+use crate::setup::never_set_up::COMMANDS;
 use crate::support::{Sandbox, View};
 
 /// An agent outside of a repository.
@@ -111,4 +114,39 @@ fn a_clone_that_is_gone_is_an_error_with_a_code() {
     }
     assert_eq!(client.done("version", &json!({}))["ok"], true);
     assert!(!clone.root.exists());
+}
+
+/// Fails if an agent has a clone.
+fn require_no_clone(sandbox: &Sandbox, what: &str) {
+    let agents = sandbox.outside().join("home/.local/share/git-colony/agents");
+    let names = fs::read_dir(&agents).map_or(0, Iterator::count);
+    assert_eq!(names, 0, "{what} has made a clone");
+}
+
+#[test]
+fn no_action_that_reads_makes_a_clone() {
+    let sandbox = FULL.copy();
+    let place = nowhere(&sandbox);
+    let mut refused = 0;
+    for (action, arguments) in reading_calls(&sandbox) {
+        let arguments = arguments.to_string();
+        let run = place.run(&["--agent", "ada", "call", action, &arguments]);
+        refused += usize::from(answer(&run.stdout)["code"] == "clone-not-found");
+        require_no_clone(&sandbox, action);
+    }
+    assert!(refused > 20, "only {refused} actions have asked for the clone");
+}
+
+#[test]
+fn no_command_outside_of_a_repository_makes_a_clone() {
+    let sandbox = Sandbox::new();
+    let place = nowhere(&sandbox);
+    for command in COMMANDS {
+        let run = place.run(&[&["--agent", "ada"], *command].concat());
+        assert_ne!(run.code, 129, "{command:?}: {}", run.stderr);
+        require_no_clone(&sandbox, &format!("{command:?}"));
+    }
+    let mut client = Client::of(&place, USUAL, ADA);
+    client.tools();
+    require_no_clone(&sandbox, "a server without a call");
 }

@@ -32,7 +32,7 @@ impl FleetReport {
         let old = named("older than the rewrite for git-lfs", self.agents.iter().filter_map(old));
         lines.extend(old.map(|line| format!("{line}   # a merge rewrites their commits first")));
         let elsewhere = named("agents of other checkouts", self.elsewhere.iter().cloned());
-        lines.extend(elsewhere.map(|line| format!("{line}   # git colony fleet --everywhere")));
+        lines.extend(elsewhere.map(|line| format!("{line}   # git colony --everywhere")));
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
         let removed = named("removed, not merged", removed.into_iter());
         lines.extend(removed.map(|line| format!("{line}   # git colony agents restore NAME")));

@@ -1,4 +1,4 @@
-//! `git colony fleet`, and plain `git colony`
+//! `git colony` without a command. `fleet` is its name where one is needed: in actions, reports and help.
 
 mod below;
 mod cells;
@@ -8,7 +8,7 @@ mod table;
 use std::collections::BTreeSet;
 
 use crate::cli::actions::{Effect, Group, action};
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Run, Stop};
 use crate::desk::fleet::{self, Activity, FleetReport, Row, Upstream, Whose};
 use crate::lfs::locks;
@@ -28,13 +28,14 @@ use table::{Desk, NARROW};
 /// last active or the state that its hooks reported, with the program that works in its clone, and how it
 /// would merge into its target branch. Then who is merged, the paths in which forks clash, removed agents
 /// with work that is not here, and the next command: merge what merges cleanly, then settle the smallest
-/// conflict. Work that 'agents hold' holds back is not suggested. 'git colony' alone shows the same, and 'git
-/// colony --watch' a screen with keys that follows all changes.
+/// conflict. Work that 'agents hold' holds back is not suggested. 'git colony' alone is the same, with the same
+/// options.
 #[derive(Debug, Default, clap::Args)]
+#[command(hide = true)]
 pub(in crate::cli) struct Args {
-    /// Show it as a screen with keys that follows all changes; '?' lists the keys
+    /// Show agents and forks as a screen with keys that follows all changes; '?' lists the keys
     #[arg(long)]
-    pub(in crate::cli) watch: bool,
+    watch: bool,
     /// Ask the server of git-lfs which files are locked, instead of using its last answer
     #[arg(long)]
     refresh: bool,
@@ -43,10 +44,29 @@ pub(in crate::cli) struct Args {
     everywhere: bool,
 }
 
+impl Args {
+    /// Adds the options that were given before the command, or without one.
+    pub(in crate::cli) fn add(&mut self, other: &Args) {
+        self.watch |= other.watch;
+        self.refresh |= other.refresh;
+        self.everywhere |= other.everywhere;
+    }
+
+    /// Returns the first flag that is given.
+    pub(in crate::cli) fn flag(&self) -> Option<&'static str> {
+        let flags = [
+            (self.watch, "--watch"),
+            (self.refresh, "--refresh"),
+            (self.everywhere, "--everywhere"),
+        ];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+}
+
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("fleet", Section::Collaborate, Screen::All)
-        .example("git colony", "the same as 'git colony fleet'")
-        .example("git colony fleet --json", "for a program")
+    Declaration::of("fleet")
+        .example("git colony", "the agents, their clashes, and what to merge next")
+        .example("git colony --everywhere --json", "with those of other checkouts, for a program")
         .answers::<FleetReport>()
         .action(action("fleet", Group::Agents, Effect::Reads).about(
             "See what other agents changed and who works on what: all agents and forks, conflicts \

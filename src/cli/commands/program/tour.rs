@@ -1,4 +1,4 @@
-//! `git colony tour`
+//! `git colony help tour`
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::desk::tour::{self, Ground};
 use crate::env::{Env, Terminal};
@@ -38,9 +38,9 @@ const INDENT: &str = "  ";
 pub(in crate::cli) struct Args {}
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("tour", Section::Inspect, Screen::All)
-        .example("git colony tour", "see what the commands do, in a temporary copy")
-        .example("git colony tour --json", "the same for a program")
+    Declaration::of("help tour")
+        .example("git colony help tour", "see what the commands do, in a temporary copy")
+        .example("git colony help tour --json", "the same for a program")
         .answers::<TourReport>()
 }
 

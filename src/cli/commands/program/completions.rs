@@ -1,11 +1,11 @@
-//! `git colony completions`
+//! `git colony help completions`
 
 use std::io::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::declaration::{Declaration, Screen, Section};
+use crate::cli::declaration::Declaration;
 use crate::cli::{Face, Stop};
 use crate::ui::answer::{Answer, Form, Outcome};
 
@@ -46,9 +46,9 @@ impl Answer for ScriptReport {
 }
 
 pub(in crate::cli) fn declaration() -> Declaration {
-    Declaration::listed("completions", Section::Inspect, Screen::All)
-        .example("git colony completions bash", "the script for bash")
-        .example("git colony completions zsh", "for zsh; fish has one, too")
+    Declaration::of("help completions")
+        .example("git colony help completions bash", "the script for bash")
+        .example("git colony help completions zsh", "for zsh; fish has one, too")
         .answers::<ScriptReport>()
 }
 
