@@ -7,7 +7,8 @@
 //! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these.
 //!
 //! So nothing that a remote has labelled hides a branch. `restore`, which replaces files, refuses a name that is a label
-//! as well as something else. `AGENT@`, uncommitted work, is known above (`agents::agent_state`).
+//! as well as something else, and never a full name (`fork::names::is_full_name`). `AGENT@`, uncommitted work, is known
+//! above (`agents::agent_state`).
 
 use crate::git::Repo;
 use crate::model::id::OperationId;
@@ -98,7 +99,7 @@ pub fn ends<'a>(repo: &Repo, typed: &'a str) -> Result<Option<Ends<'a>>> {
     let end = |name: &'a str| if name.is_empty() { "HEAD" } else { name };
     let ends = Ends { from: end(from), to: end(to), is_symmetric: to != rest };
     let are_known = [ends.from, ends.to].iter().all(|end| names::find_line(repo, end).is_ok());
-    let is_label = !are_known && checkpoint_names::is_whole_name(repo, typed)?;
+    let is_label = !are_known && !checkpoint_names::of_whole_name(repo, typed)?.is_empty();
     Ok((!is_label).then_some(ends))
 }
 
