@@ -50,7 +50,8 @@ pub struct InProgress {
 impl Target {
     /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
     pub fn find(repo: &Repo, name: &str) -> Result<Target> {
-        match OperationId::of_name(name) {
+        let of_ref = meaning::operation_of_ref(repo, name);
+        match of_ref.or_else(|| OperationId::of_name(name)) {
             Some(id) => before_operation(repo, id),
             None => of_named(repo, &checkpoint_names::find(repo, name)?, name),
         }
@@ -213,7 +214,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     let tree = repo.read_commit(snapshot)?.tree;
     let label = format!("before {id} ({})", record.summary);
     Ok(Target {
-        id: id.to_string(),
+        id: meaning::operation_name(repo, id),
         label,
         sha: snapshot,
         tree,

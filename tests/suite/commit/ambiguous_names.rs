@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::agents::new_and_merge::{agent, commit};
 use crate::support::{Sandbox, View};
 
@@ -58,6 +60,57 @@ fn beside(sandbox: &Sandbox, refs: &[&str]) -> String {
         sandbox.git(&["update-ref", &format!("refs/{name}"), &id]);
     }
     id
+}
+
+#[test]
+fn an_operation_and_a_ref_of_one_name_are_refused() {
+    let sandbox = Sandbox::new();
+    for number in 1..=4 {
+        sandbox.write("a.txt", format!("{number}\n"));
+        sandbox.colony(&["checkpoint", "-m", &format!("state {number}"), "--off-branch"]);
+    }
+    let before = sandbox.json(&["restore", "-fn", "op-1"])["sha"].clone();
+    let branch = beside(&sandbox, &["heads/op-1", "tags/op-2", "heads/fork/op-3"]);
+    let mut wrong = Vec::new();
+    for name in ["op-1", "op-2", "op-3"] {
+        let commands =
+            ["restore -fn NAME", "restore NAME", "diff NAME", "diff main NAME", "revert NAME"];
+        for command in commands {
+            wrong.extend(faults(&sandbox, &command.replace("NAME", name)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let refused = sandbox.json(&["restore", "op-1"]);
+    let names = &refused["detail"]["names"];
+    let restored = |name: &Value| sandbox.json(&["restore", "-fn", name.as_str().unwrap()]);
+    assert_eq!(restored(&names[0])["sha"], before);
+    assert_eq!(names[1], "refs/heads/op-1");
+    assert_eq!(restored(&names[1])["sha"], branch.as_str());
+    // No command about work means the operation, and those about operations mean nothing else.
+    assert_eq!(sandbox.json(&["log", "op-1"])["head_sha"], branch.as_str());
+    assert_eq!(sandbox.json(&["ops", "show", "op-1"])["ok"], true);
+    // Another name of an operation than one that exists is the branch alone.
+    sandbox.git(&["branch", "op-99", &branch]);
+    assert_eq!(sandbox.json(&["restore", "-fn", "op-99"])["sha"], branch.as_str());
+    assert_eq!(sandbox.error(&["revert", "op-99"]), "nothing-to-revert");
+}
+
+#[test]
+fn what_undo_offers_means_the_operation() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "kept\n");
+    let made = sandbox.json(&["checkpoint", "-m", "one"]);
+    let operation = made["op"].as_str().unwrap().to_owned();
+    let before = sandbox.json(&["restore", "-fn", &operation])["sha"].clone();
+    sandbox.write("a.txt", "by git\n");
+    sandbox.git(&["commit", "-qam", "by git"]);
+    sandbox.git(&["tag", &operation]);
+    let refused = sandbox.json(&["undo"]);
+    assert_eq!(refused["code"], "external-change", "{refused:#}");
+    let hint = refused["hint"].as_str().unwrap();
+    let (_, rest) = hint.split_once("or git colony restore ").unwrap();
+    let restored = sandbox.json(&["restore", "-fn", rest]);
+    assert_eq!(restored["sha"], before, "{hint}: {restored:#}");
 }
 
 /// The clone of an agent that is here already.
