@@ -1,6 +1,6 @@
 //! What a name means that a person has typed: one order for every command.
 //!
-//! 1. `@{2}`, `auto@{0}`, and the whole id of a checkpoint;
+//! 1. `@{2}`, `auto@{0}`, the whole id of a checkpoint, and a commit counted from one of these (`@{2}~1`);
 //! 2. a branch, a fork, an agent, here or on another machine, any revision of git, also an abbreviated commit id
 //!    (`fork::names`);
 //! 3. an operation (`op-12`): the state before it;
@@ -80,11 +80,18 @@ fn find_first(repo: &Repo, typed: &str) -> Result<Meaning> {
     if let Some(id) = operation_of_ref(repo, typed) {
         return Ok(Meaning::Operation(id));
     }
-    if checkpoint_names::is_position(typed) {
-        return checkpoint_names::find(repo, typed).map(checkpoint_of);
-    }
-    if let Some(checkpoint) = checkpoint_names::of_whole_id(repo, typed)? {
-        return Ok(checkpoint_of(checkpoint));
+    let (name, way) = names::split_way(typed);
+    let checkpoint = if checkpoint_names::is_position(name) {
+        Some(checkpoint_names::find(repo, name)?)
+    } else {
+        checkpoint_names::of_whole_id(repo, name)?
+    };
+    match checkpoint {
+        Some(checkpoint) if way.is_empty() => return Ok(checkpoint_of(checkpoint)),
+        Some(checkpoint) => {
+            return names::counted(repo, typed, checkpoint.sha, way).map(line_of);
+        }
+        None => {}
     }
     let unknown = match names::find_line(repo, typed) {
         Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown.detail("name", typed),

@@ -146,6 +146,15 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     if let Some(named) = of_full_name(repo, typed)? {
         return Ok(named);
     }
+    let (name, way) = split_way(typed);
+    if !way.is_empty() {
+        match find_line(repo, name) {
+            Ok(named) => return counted(repo, typed, named.commit, way),
+            // What git alone knows, such as `:/text~`.
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
     if let Some(here) = find_branch(repo, typed)? {
         return Ok(published_beside(repo, typed, &here)?.unwrap_or(here));
     }
@@ -166,11 +175,29 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     }
     match repo.resolve_commit(typed) {
         Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
-        Err(unknown) => match (before_published(repo, typed)?, own_agent(repo, typed)?) {
-            (Some(commit), _) => Ok(Named::commit(commit, typed.to_owned())),
-            (None, Some(own)) => Ok(own),
-            (None, None) => Err(misspelt(repo, typed, unknown)?),
+        Err(unknown) => match own_agent(repo, typed)? {
+            Some(own) => Ok(own),
+            None => Err(misspelt(repo, typed, unknown)?),
         },
+    }
+}
+
+/// Splits a name from how a commit is counted from it: `ada` and `~2`, `@{1}` and `^`. The second is empty for a name
+/// alone, and for a search of git's, `:/text`.
+pub(in crate::design) fn split_way(typed: &str) -> (&str, &str) {
+    let at = typed.find(['~', '^']).filter(|at| *at > 0 && !typed.starts_with(':'));
+    at.and_then(|at| typed.split_at_checked(at)).unwrap_or((typed, ""))
+}
+
+/// Finds the commit that is counted from another one.
+pub(in crate::design) fn counted(repo: &Repo, typed: &str, from: Oid, way: &str) -> Result<Named> {
+    match repo.resolve_commit(&format!("{from}{way}")) {
+        Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+            let message = format!("no commit is named '{typed}'");
+            Err(Error::new(Code::RevisionNotFound, message).hint("git log --oneline --all"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -240,16 +267,6 @@ fn own_agent(repo: &Repo, typed: &str) -> Result<Option<Named>> {
 pub fn is_own_agent(repo: &Repo, typed: &str) -> Result<bool> {
     let member = Membership::find(repo)?;
     Ok(member.is_some_and(|member| member.agent.as_deref() == Some(typed)))
-}
-
-/// Finds an ancestor of the published work of an agent, as in `ada~2`.
-fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
-    let Some((name, way)) = typed.find(['~', '^']).and_then(|at| typed.split_at_checked(at)) else {
-        return Ok(None);
-    };
-    let found = published_forks::find(repo, name)?
-        .map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
-    found.transpose()
 }
 
 /// Makes the error for an unknown name; suggests a similar one.

@@ -157,7 +157,7 @@ fn each_way_out_of_an_ambiguous_name_works() {
     for name in refused.split(' ') {
         wrong.extend(faults(&sandbox, &format!("restore {name}")));
     }
-    for name in ["bob", "far", "hid", "shared"] {
+    for name in ["bob", "far", "hid", "shared", "bob~1"] {
         for command in ["merge", "log", "diff main", "fork new --from", "land"] {
             wrong.extend(faults(&sandbox, &format!("{command} {name}")));
         }
