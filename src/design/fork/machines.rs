@@ -290,6 +290,13 @@ pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<RemoteA
     Err(ambiguous(typed, &what, &[one, other].map(|agent| agent.spelled_out(repo))))
 }
 
+/// Finds an agent of another machine by `<machine>/<agent>`.
+pub(in crate::design) fn of_whole_name(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+    let is_pair = typed.split('/').count() == 2;
+    let mut all = if is_pair { list(repo)? } else { Vec::new() }.into_iter();
+    Ok(all.find(|agent| agent.name == typed))
+}
+
 /// Finds an agent of another machine by its full name.
 pub(in crate::design) fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
     if !typed.starts_with(ref_names::MACHINES) {

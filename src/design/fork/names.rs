@@ -146,6 +146,23 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     if let Some(named) = of_full_name(repo, typed)? {
         return Ok(named);
     }
+    let named = find_short(repo, typed);
+    // What has the name of an agent of another machine must not hide it.
+    match (&named, machines::of_whole_name(repo, typed)?) {
+        (Ok(here), Some(agent)) if here.elsewhere.is_none() => {
+            if here.commit == agent.work.commit {
+                return Ok(Named::elsewhere(agent));
+            }
+            let what =
+                format!("{} here or an agent of machine '{}'", here.kind(), agent.place.machine);
+            let names = [here.spelled_out(repo)?, agent.spelled_out(repo)];
+            Err(ambiguous(typed, &what, &names))
+        }
+        _ => named,
+    }
+}
+
+fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
     let (name, way) = split_way(typed);
     if !way.is_empty() {
         match find_line(repo, name) {

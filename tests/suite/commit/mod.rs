@@ -1,6 +1,6 @@
 //! Commits of chosen paths, decisions, and what differs.
 
-mod ambiguous_names;
+pub(crate) mod ambiguous_names;
 mod authors;
 mod chosen_paths;
 mod decide;
