@@ -67,8 +67,8 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
 /// Reads the name of the agent from `NAME@`; a branch or tag with that name takes precedence.
 fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
     let agent = typed.strip_suffix('@')?;
-    // A revision of git, such as `HEAD^@`, is not the name of an agent.
-    Identity::of_agent(agent).ok()?;
+    // A revision of git, such as `HEAD^@`, is not the name of an agent, nor is a range.
+    Identity::of_agent(agent).ok().filter(|_| !agent.contains(".."))?;
     (!published_forks::is_ref(repo, typed)).then_some(agent)
 }
 

@@ -169,3 +169,27 @@ fn each_way_out_of_an_ambiguous_name_works() {
         assert_eq!(restored["sha"], side.as_str(), "{name}: {restored:#}");
     }
 }
+
+#[test]
+fn a_range_to_an_agents_working_tree_is_a_log() {
+    let sandbox = Sandbox::new();
+    let ada = agent(&sandbox, "ada");
+    commit(&ada, "a.txt", "committed\n");
+    ada.write("b.txt", "not committed\n");
+    let whole = sandbox.json(&["log", "ada@"]);
+    let range = sandbox.json(&["log", "main..ada@"]);
+    assert_eq!(range["commits"].as_array().unwrap().len(), 1, "{range:#}");
+    for field in ["commits", "uncommitted", "head_sha"] {
+        assert_eq!(range[field], whole[field], "{range:#}");
+    }
+    assert_eq!(sandbox.json(&["log", "ada@..main"])["commits"], serde_json::json!([]));
+    // Where a commit is needed, the end is refused, and no agent is called like a range.
+    for line in
+        ["cherry-pick -n main..ada@", "agents check ada --range main..ada@", "log main...ada@"]
+    {
+        let refused = sandbox.json(&line.split(' ').collect::<Vec<_>>());
+        let message = refused["message"].as_str().unwrap();
+        assert!(!message.contains("no agent 'main"), "{line}: {message}");
+    }
+    assert_eq!(sandbox.error(&["cherry-pick", "-n", "main..ada@"]), "uncommitted-edits");
+}
