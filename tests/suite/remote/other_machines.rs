@@ -134,6 +134,35 @@ fn equal_names_on_two_machines_are_told_apart() {
     assert_eq!(held(alpha, "bravo/ada"), Value::Null);
 }
 
+#[test]
+fn a_hold_on_another_machine_is_released_as_printed() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "ada", "one.txt");
+    agent(bravo, "ada", "two.txt");
+    agent(bravo, "cleo", "cleo.txt");
+    machines.sync();
+    let full = full_name(alpha, "bravo/ada");
+    for name in ["bravo/ada", "cleo", &full, "ada", "fork/ada"] {
+        let said = alpha.colony(&["agents", "hold", name, "-m", "not yet"]);
+        assert!(said.contains(&format!("'{name}' is held back")), "{said}");
+        let (_, release) = said.split_once("to release: git colony ").unwrap();
+        let release: Vec<String> =
+            release.split_whitespace().map(|word| word.replace('\'', "")).collect();
+        let warned = |name: &str| alpha.run(&["merge", "-n", name]).stderr.contains("held back");
+        assert!(warned(name), "{name}");
+        // The one of the same name is another.
+        let other =
+            if name.contains("bravo") || name.contains("refs") { "ada" } else { "bravo/ada" };
+        assert!(!warned(other), "{name}");
+        alpha.colony(&release.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(!warned(name), "{name}: {release:?}");
+        let fleet = alpha.json(&["fleet"]);
+        let rows = fleet["agents"].as_array().unwrap();
+        assert!(rows.iter().all(|row| row["held"].is_null()), "{name}: {fleet:#}");
+    }
+}
+
 /// The full name of an agent of another machine.
 fn full_name(machine: &View, name: &str) -> String {
     let (_, agent) = name.split_once('/').unwrap();
