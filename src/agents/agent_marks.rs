@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::blackboard::agent_marks::{self, MAX_TEXT, MarkKind, MarkedWork, Marks};
+use crate::blackboard::agent_marks::{self, MAX_TEXT, Mark, MarkKind, MarkedWork, Marks};
 use crate::blackboard::change::Changed;
 use crate::design::default_branch;
-use crate::design::fork::branch_line;
-use crate::design::fork::forks::{self, Fork};
+use crate::design::fork::forks;
+use crate::design::fork::machines::AgentWork;
+use crate::design::fork::names::Named;
+use crate::design::fork::{branch_line, found_forks};
 use crate::design::meaning;
 use crate::git::Oid;
 use crate::model::id::OperationId;
@@ -49,6 +51,9 @@ pub enum MarkStatus {
 pub struct MarkReport {
     /// The agent.
     pub agent: String,
+    /// The name that was typed, which takes the mark back, too.
+    #[serde(skip)]
+    pub typed: String,
     /// Its mark now, or as it would be.
     pub status: MarkStatus,
     /// Whether it was so already.
@@ -86,7 +91,8 @@ pub fn done(session: &Session, marking: Marking<'_>) -> Result<MarkReport> {
         refuse_unready(session, agent)?;
     }
     let clone = member.map(|member| member.id.as_str());
-    mark(session, MarkKind::Done, MarkedWork { name: agent, clone, sha, base: None }, marking)
+    let work = MarkedWork { name: agent, clone, sha, base: None };
+    mark(session, MarkKind::Done, agent, work, marking)
 }
 
 /// Refuses to call work done that nothing could be merged of, or not all: nobody but the agent can commit it.
@@ -117,40 +123,68 @@ pub fn hold(session: &Session, agent: &str, marking: Marking<'_>) -> Result<Mark
     }
     let named = meaning::find_commit(&session.repo, agent)
         .map_err(|error| agent_state::explain_unknown(session, error))?;
-    let elsewhere = named.elsewhere.as_ref().map(|agent| agent.work.agent.as_str());
-    let here = named.published.as_ref().and_then(|published| published.agent.as_deref());
-    let published = here.or(elsewhere);
-    let fork = Some(named.name.as_str()).filter(|name| name.starts_with("fork/"));
-    // A fork that an agent has in its clone is the agent's, though others have copies of it.
-    let lines = forks::lines_of_work(session)?;
-    let of_fork =
-        lines.iter().find(|line| Some(line.name.as_str()) == fork && line.agent.is_some());
-    let Some(name) = published.or(of_fork.and_then(|line| line.agent.as_deref())).or(fork) else {
+    let Some(Work { name, clone, sha }) = work_of(session, &named)? else {
         let message = format!("'{agent}' is neither an agent nor a fork");
         return Err(Error::new(Code::ForkNotFound, message).unchanged().hint("git colony"));
     };
-    // A copy may be older than the work of the agent.
-    let sha = of_fork.map_or(named.commit, |line| line.head_sha);
-    let own = agent_places::find(session, name).ok().filter(|_| elsewhere.is_none());
-    let there = named.elsewhere.as_ref().map(|agent| agent.work.clone.clone());
-    let clone = own.map(|clone| clone.member.id).or(there);
     let clone = match marking {
         Marking::Put(_) => clone,
         // Its clone may have been removed since.
         Marking::Gone => {
             let marks = all(session);
-            let held = marks.find_held(name, clone.as_deref());
+            let held = marks.find_held(&name, clone.as_deref());
             held.and_then(|(clone, _)| clone.map(str::to_owned))
         }
     };
-    let base = shared_with_target(session, &lines, sha)?;
-    let work = MarkedWork { name, clone: clone.as_deref(), sha, base };
-    mark(session, MarkKind::Held, work, marking)
+    let base = shared_with_target(session, sha)?;
+    let work = MarkedWork { name: &name, clone: clone.as_deref(), sha, base };
+    mark(session, MarkKind::Held, agent, work, marking)
+}
+
+/// Finds the mark that holds the work of a name back, as far as this repository knows.
+pub fn held(session: &Session, typed: &str) -> Result<Option<Mark>> {
+    let marks = Marks::read(&session.repo)?;
+    if marks.hold_nothing() {
+        return Ok(None);
+    }
+    let named = meaning::find_commit(&session.repo, typed).ok();
+    let work = named.map(|named| work_of(session, &named)).transpose()?.flatten();
+    let mark = |work: Work| Some(marks.find_held(&work.name, work.clone.as_deref())?.1.clone());
+    Ok(work.and_then(mark))
+}
+
+/// The work that a mark is on.
+struct Work {
+    /// The agent, or the fork.
+    name: String,
+    /// The id of its clone.
+    clone: Option<String>,
+    /// Its commit.
+    sha: Oid,
+}
+
+/// Returns whose work a name stands for; `None` if it is neither an agent's nor a fork.
+fn work_of(session: &Session, named: &Named) -> Result<Option<Work>> {
+    if let Some(there) = &named.elsewhere {
+        let AgentWork { agent, clone, .. } = there.work.clone();
+        return Ok(Some(Work { name: agent, clone: Some(clone), sha: named.commit }));
+    }
+    let fork = Some(&named.name).filter(|name| name.starts_with("fork/"));
+    // A fork that an agent has in its clone is the agent's, and a copy may be older than it.
+    let of_fork = fork.map(|fork| found_forks::agent_with(&session.repo, fork)).transpose()?;
+    let (of_fork, tip) = of_fork.flatten().unzip();
+    let agent = named.published.as_ref().and_then(|published| published.agent.clone());
+    let Some(name) = agent.or(of_fork).or(fork.cloned()) else {
+        return Ok(None);
+    };
+    let clone = agent_places::find(session, &name).ok().map(|clone| clone.member.id);
+    Ok(Some(Work { name, clone, sha: tip.unwrap_or(named.commit) }))
 }
 
 /// Returns the commit that a fork shares with the branch that it goes to.
-fn shared_with_target(session: &Session, lines: &[Fork], sha: Oid) -> Result<Option<Oid>> {
+fn shared_with_target(session: &Session, sha: Oid) -> Result<Option<Oid>> {
     let repo = &session.repo;
+    let lines = forks::lines_of_work(session)?;
     let line = lines.iter().find(|line| line.head_sha == sha && line.into.is_some());
     let into = line.and_then(|line| line.into.as_ref()).map(|into| into.branch.as_str());
     let target = match forks::standing(repo, into)? {
@@ -165,6 +199,7 @@ fn shared_with_target(session: &Session, lines: &[Fork], sha: Oid) -> Result<Opt
 fn mark(
     session: &Session,
     kind: MarkKind,
+    typed: &str,
     work: MarkedWork<'_>,
     marking: Marking<'_>,
 ) -> Result<MarkReport> {
@@ -193,6 +228,7 @@ fn mark(
     }
     Ok(MarkReport {
         agent: agent.to_owned(),
+        typed: typed.to_owned(),
         status,
         unchanged: before == now,
         sha,

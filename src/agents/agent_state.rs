@@ -21,7 +21,7 @@ use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
-use crate::git::{ObjectWrites, Oid, RefName, Repo, TreeEntry};
+use crate::git::{ObjectWrites, Oid, Repo, TreeEntry};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -67,16 +67,9 @@ pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
 /// Reads the name of the agent from `NAME@`; a branch or tag with that name takes precedence.
 fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
     let agent = typed.strip_suffix('@')?;
-    // A revision of git, such as `HEAD^@`, is not the name of an agent.
-    Identity::of_agent(agent).ok()?;
-    let exists = |below: &str| {
-        let name = RefName::from(format!("{below}{typed}").as_str());
-        name.is_valid() && repo.find_ref(&name).ok().flatten().is_some()
-    };
-    let is_ref = ["", "refs/heads/", "refs/heads/fork/", "refs/tags/", "refs/remotes/"]
-        .into_iter()
-        .any(exists);
-    (!is_ref).then_some(agent)
+    // A revision of git, such as `HEAD^@`, is not the name of an agent, nor is a range.
+    Identity::of_agent(agent).ok().filter(|_| !agent.contains(".."))?;
+    (!published_forks::is_ref(repo, typed)).then_some(agent)
 }
 
 /// Adds how to see the published work of an agent with a damaged clone.

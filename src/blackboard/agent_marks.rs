@@ -149,12 +149,13 @@ impl Marks {
         self.held.iter().map(|((name, _), mark)| (name.as_str(), mark))
     }
 
-    /// Finds the mark on the work of an agent or fork, with the id of the clone that the mark is on, if any. Without a
-    /// clone, any of that name counts.
+    /// Finds the mark on the work of an agent or fork, with the id of the clone that the mark is on, if any: one on that
+    /// clone, else one without a clone. Without a clone, any of that name counts.
     pub fn find_held(&self, name: &str, clone: Option<&str>) -> Option<(Option<&str>, &Mark)> {
-        let mut of_name = self.held.iter().filter(|((other, _), _)| other == name);
-        let fits = |of: &Option<String>| clone.is_none() || of.is_none() || of.as_deref() == clone;
-        let ((_, of), mark) = of_name.find(|((_, of), _)| fits(of))?;
+        let of_name = || self.held.iter().filter(|((other, _), _)| other == name);
+        let exact = of_name().find(|((_, of), _)| of.as_deref() == clone);
+        let fits = |of: &Option<String>| clone.is_none() || of.is_none();
+        let ((_, of), mark) = exact.or_else(|| of_name().find(|((_, of), _)| fits(of)))?;
         Some((of.as_deref(), mark))
     }
 }

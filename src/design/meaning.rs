@@ -1,18 +1,23 @@
 //! What a name means that a person has typed: one order for every command.
 //!
-//! 1. `@{2}`, `auto@{0}`, and the whole id of a checkpoint;
+//! 1. `@{2}`, `auto@{0}`, the whole id of a checkpoint, and a commit counted from one of these (`@{2}~1`);
 //! 2. a branch, a fork, an agent, here or on another machine, any revision of git, also an abbreviated commit id
 //!    (`fork::names`);
 //! 3. an operation (`op-12`): the state before it;
 //! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these.
 //!
 //! So nothing that a remote has labelled hides a branch. `restore`, which replaces files, refuses a name that is a label
-//! as well as something else. `AGENT@`, uncommitted work, is known above (`agents::agent_state`).
+//! as well as something else; each command that takes operations refuses one that is also a branch, a tag or a revision.
+//! A full name (`fork::names::is_full_name`) is never refused. `AGENT@`, uncommitted work, is known above
+//! (`agents::agent_state`).
 
-use crate::git::Repo;
+use crate::git::{RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
+use crate::store::files::places::Places;
 use crate::store::operation::Log;
+use crate::store::operation::log::LogEntry;
+use crate::store::refs::ref_names;
 
 use super::checkpoint::checkpoint_names;
 use super::checkpoint::checkpoints::Checkpoint;
@@ -29,13 +34,64 @@ pub enum Meaning {
     Operation(OperationId),
 }
 
-/// Finds what a name means.
+/// Finds what a name means. An operation that has the name of a branch, a tag or another revision is refused.
 pub fn find(repo: &Repo, typed: &str) -> Result<Meaning> {
-    if checkpoint_names::is_position(typed) {
-        return checkpoint_names::find(repo, typed).map(checkpoint_of);
+    let meaning = find_first(repo, typed)?;
+    if let (Meaning::Line(line), Some(id)) = (&meaning, OperationId::of_name(typed)) {
+        refuse_operation(repo, typed, id, line)?;
     }
-    if let Some(checkpoint) = checkpoint_names::of_whole_id(repo, typed)? {
-        return Ok(checkpoint_of(checkpoint));
+    Ok(meaning)
+}
+
+/// Refuses a name that stands for work, if it is that of an operation as well.
+pub(in crate::design) fn refuse_operation(
+    repo: &Repo,
+    typed: &str,
+    id: OperationId,
+    line: &Named,
+) -> Result<()> {
+    let Some(operation) = Log::here(repo)?.find(id).map(LogEntry::name) else {
+        return Ok(());
+    };
+    let what = format!("an operation or {}", line.kind());
+    Err(names::ambiguous(typed, &what, &[operation.to_string(), line.spelled_out(repo)?]))
+}
+
+/// Returns the name of an operation that commands take for nothing else: `op-12`, or that of its ref where a branch, a tag
+/// or another revision is called `op-12`.
+pub(in crate::design) fn operation_name(repo: &Repo, id: OperationId) -> String {
+    let name = id.to_string();
+    let entry = || Some(Log::here(repo).ok()?.find(id)?.name().to_string());
+    match names::find_line(repo, &name) {
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => name,
+        _ => entry().unwrap_or(name),
+    }
+}
+
+/// Finds the operation of this worktree that a ref keeps.
+pub(in crate::design) fn operation_of_ref(repo: &Repo, typed: &str) -> Option<OperationId> {
+    let (worktree, id) = ref_names::parse_operation(&RefName::from(typed))?;
+    let places = Places::find(repo).ok().flatten()?;
+    (places.key == worktree).then_some(id)
+}
+
+/// Finds the first meaning of a name.
+fn find_first(repo: &Repo, typed: &str) -> Result<Meaning> {
+    if let Some(id) = operation_of_ref(repo, typed) {
+        return Ok(Meaning::Operation(id));
+    }
+    let (name, way) = names::split_way(typed);
+    let checkpoint = if checkpoint_names::is_position(name) {
+        Some(checkpoint_names::find(repo, name)?)
+    } else {
+        checkpoint_names::of_whole_id(repo, name)?
+    };
+    match checkpoint {
+        Some(checkpoint) if way.is_empty() => return Ok(checkpoint_of(checkpoint)),
+        Some(checkpoint) => {
+            return names::counted(repo, typed, checkpoint.sha, way).map(line_of);
+        }
+        None => {}
     }
     let unknown = match names::find_line(repo, typed) {
         Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown.detail("name", typed),
@@ -64,7 +120,7 @@ fn checkpoint_of(checkpoint: Checkpoint) -> Meaning {
 
 /// Finds the commit that a name stands for, for commands about work: an operation has none.
 pub fn find_commit(repo: &Repo, typed: &str) -> Result<Named> {
-    match find(repo, typed)? {
+    match find_first(repo, typed)? {
         Meaning::Line(named) => Ok(*named),
         Meaning::Checkpoint(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
         Meaning::Operation(id) if Log::here(repo)?.find(id).is_none() => Err(no_operation(id)),
@@ -98,7 +154,7 @@ pub fn ends<'a>(repo: &Repo, typed: &'a str) -> Result<Option<Ends<'a>>> {
     let end = |name: &'a str| if name.is_empty() { "HEAD" } else { name };
     let ends = Ends { from: end(from), to: end(to), is_symmetric: to != rest };
     let are_known = [ends.from, ends.to].iter().all(|end| names::find_line(repo, end).is_ok());
-    let is_label = !are_known && checkpoint_names::is_whole_name(repo, typed)?;
+    let is_label = !are_known && !checkpoint_names::of_whole_name(repo, typed)?.is_empty();
     Ok((!is_label).then_some(ends))
 }
 
@@ -113,7 +169,7 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
             Meaning::Checkpoint(checkpoint) => checkpoint.agent.is_none(),
             Meaning::Operation(_) => true,
         };
-        !name.is_empty() && !find(repo, name).is_ok_and(is_here)
+        !name.is_empty() && !find_first(repo, name).is_ok_and(is_here)
     })
 }
 

@@ -67,19 +67,15 @@ pub struct Uncommitted {
 /// is not a branch and has nothing beyond it, it lists the history.
 pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogReport> {
     let repo = &session.repo;
-    let state = match typed {
-        Some(typed) => agent_state::find(session, typed)?,
-        None => None,
-    };
     let ends = typed.map(|typed| meaning::ends(repo, typed)).transpose()?.flatten();
     let range = ends.filter(|ends| !ends.is_symmetric);
-    let (line, mut into) = match (&state, range) {
-        (Some(state), _) => with_target(repo, of_state(repo, state))?,
-        (None, Some(Ends { from, to, .. })) => {
-            let from = of_name(repo, from)?;
-            (of_name(repo, to)?, Some(from.name).zip(from.tip))
-        }
-        (None, None) => with_target(repo, of_name(repo, typed.unwrap_or("HEAD"))?)?,
+    let (line, mut into, state) = if let Some(Ends { from, to, .. }) = range {
+        let ((from, _), (to, state)) = (find(session, from)?, find(session, to)?);
+        (to, Some(from.name).zip(from.tip), state)
+    } else {
+        let (line, state) = find(session, typed.unwrap_or("HEAD"))?;
+        let (line, into) = with_target(repo, line)?;
+        (line, into, state)
     };
     let wanted = limit.saturating_add(1);
     let mut commits = beyond(repo, &line, into.as_ref(), wanted)?;
@@ -123,6 +119,14 @@ pub fn left_at(session: &Session, typed: &str) -> Result<Option<Oid>> {
 /// Finds the commit at which HEAD left the branch that it goes to.
 pub fn head_left_at(repo: &Repo) -> Result<Option<Oid>> {
     parted_at(repo, of_head(repo)?)
+}
+
+/// Finds the line that a name stands for, with the state of the agent for `AGENT@`.
+fn find(session: &Session, typed: &str) -> Result<(Line, Option<AgentState>)> {
+    Ok(match agent_state::find(session, typed)? {
+        Some(state) => (of_state(&session.repo, &state), Some(state)),
+        None => (of_name(&session.repo, typed)?, None),
+    })
 }
 
 fn of_state(repo: &Repo, state: &AgentState) -> Line {

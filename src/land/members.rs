@@ -118,26 +118,6 @@ impl Choice<'_> {
         Ok(())
     }
 
-    /// Finds the held work of which a commit or branch that has no row has commits.
-    fn held_in(
-        &self,
-        candidate: &Candidate,
-        report: &FleetReport,
-    ) -> Result<Option<(Why, Option<String>)>> {
-        let repo = &self.session.repo;
-        for row in &report.agents {
-            let Some(held) = row.held.as_ref().filter(|held| repo.object_size(held.sha).is_some())
-            else {
-                continue;
-            };
-            let tip = candidate.member.commit();
-            if repo.commits_between(held.sha, &[tip], 1)?.is_empty() {
-                return Ok(Some((Why::Contains, row.agent.clone().or_else(|| row.fork.clone()))));
-            }
-        }
-        Ok(None)
-    }
-
     fn is_excepted(&self, name: &str) -> bool {
         self.request.except.iter().any(|typed| typed == name || *typed == format!("fork/{name}"))
     }
@@ -208,8 +188,14 @@ impl Choice<'_> {
             if chosen.members.iter().any(|other| other.name == candidate.name) {
                 continue;
             }
-            let of_held = || self.held_in(&candidate, report);
-            match row.map_or_else(of_held, |row| Ok(refusal(row)))? {
+            let refused = if let Some(row) = row {
+                refusal(row)
+            } else {
+                let (tip, target) = (candidate.member.commit(), self.train.tip());
+                let held = fleet::held_within(self.session, tip, target)?;
+                held.map(|held| (Why::Contains, Some(held)))
+            };
+            match refused {
                 Some((why, with)) => {
                     let with = with.into_iter().collect();
                     chosen.left_out.push(LeftOut { with, ..LeftOut::of(&candidate, why) });

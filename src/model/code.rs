@@ -332,7 +332,7 @@ codes! {
     CloneInUse = "clone-in-use",
     /// Another process works in the clone of the agent.
     AgentBusy = "agent-busy",
-    /// The name of an agent or fork matches more than one.
+    /// A name stands for more than one branch, agent, checkpoint or operation.
     NameAmbiguous = "name-ambiguous",
     /// The clone is read-only.
     ReadOnlyClone = "read-only-clone",

@@ -30,7 +30,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         .chain(&automatic.damaged)
         .find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
     let all = [named.sound, automatic.sound].concat();
-    if let Some(checkpoint) = pick(&all, name)? {
+    if let Some(checkpoint) = only(name, fitting(&all, name))? {
         return Ok(checkpoint);
     }
     if let Some(damaged) = damaged {
@@ -77,27 +77,30 @@ pub(in crate::design) fn of_whole_id(repo: &Repo, name: &str) -> Result<Option<C
     }
 }
 
-/// Finds the checkpoint with exactly this name; `None` where there is none, also if one begins so.
-pub(in crate::design) fn of_whole_name(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
-    match find(repo, name) {
-        Ok(found) => Ok(Some(found).filter(|found| found.is_named_fully(name))),
-        Err(error) if error.code() == Code::CheckpointAmbiguous && is_whole_name(repo, name)? => {
-            Err(error)
-        }
-        Err(_) => Ok(None),
-    }
-}
-
-/// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
-pub fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
+/// Finds the checkpoints with exactly this name, the newest first: their id, a part of that, or their label.
+pub(in crate::design) fn of_whole_name(repo: &Repo, name: &str) -> Result<Vec<Checkpoint>> {
     let [named, automatic] =
         [list(repo, CheckpointKind::Named)?, list(repo, CheckpointKind::Automatic)?];
-    let mut all = named.sound.iter().chain(&automatic.sound);
-    Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))
+    let published = published_checkpoints::of_agent_in(repo, name)?;
+    let all = named.sound.into_iter().chain(automatic.sound).chain(published);
+    let mut fitting: Vec<_> = all.filter(|checkpoint| checkpoint.is_named_fully(name)).collect();
+    put_newest_first(&mut fitting);
+    Ok(fitting)
 }
 
-/// Finds the checkpoint that a name stands for.
-pub(in crate::design) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
+/// Returns the checkpoint that fits a name; refuses several.
+pub(in crate::design) fn only(
+    name: &str,
+    mut fitting: Vec<Checkpoint>,
+) -> Result<Option<Checkpoint>> {
+    if fitting.len() > 1 {
+        return Err(ambiguous(name, &fitting));
+    }
+    Ok(fitting.pop())
+}
+
+/// Lists the checkpoints that a name may stand for.
+pub(in crate::design) fn fitting(all: &[Checkpoint], name: &str) -> Vec<Checkpoint> {
     let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
     let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
         &|c| c.checkpoint_id == name || short(c).as_deref() == Some(name),
@@ -108,16 +111,9 @@ pub(in crate::design) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<C
             by_id || c.label.starts_with(name)
         },
     ];
-    for test in tests.into_iter().take(if name.is_empty() { 2 } else { 4 }) {
-        let mut fitting: Vec<_> = all.iter().filter(|c| test(c)).cloned().collect();
-        if fitting.len() > 1 {
-            return Err(ambiguous(name, &fitting));
-        }
-        if let Some(only) = fitting.pop() {
-            return Ok(Some(only));
-        }
-    }
-    Ok(None)
+    let count = if name.is_empty() { 2 } else { 4 };
+    let ways = tests.into_iter().take(count).map(|test| all.iter().filter(|c| test(c)).cloned());
+    ways.map(Iterator::collect::<Vec<_>>).find(|way| !way.is_empty()).unwrap_or_default()
 }
 
 impl Checkpoint {
@@ -191,10 +187,15 @@ fn not_found(name: &str) -> Error {
         .detail("name", name)
 }
 
+/// Within a second the order of the list decides which is newer.
+fn put_newest_first(checkpoints: &mut [Checkpoint]) {
+    checkpoints.reverse();
+    checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
+}
+
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
-    // Within a second the order of the list decides which is newer.
-    let mut fitting: Vec<_> = fitting.iter().rev().collect();
-    fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
+    let mut fitting = fitting.to_vec();
+    put_newest_first(&mut fitting);
     let of_one_id =
         fitting.windows(2).all(|pair| matches!(pair, [a, b] if a.checkpoint_id == b.checkpoint_id));
     if of_one_id {
@@ -210,7 +211,7 @@ fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
 }
 
 /// Makes the error for an id whose refs in the two places hold different objects.
-fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
+fn two_objects(name: &str, fitting: &[Checkpoint]) -> Error {
     let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
     Error::new(Code::CheckpointAmbiguous, format!("'{name}' is two different checkpoints"))
         .detail("name", name)

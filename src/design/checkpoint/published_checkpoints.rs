@@ -39,8 +39,17 @@ pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoi
         return Ok(None);
     };
     let all: Vec<_> = read_of(repo, agent)?.into_iter().map(|(_, checkpoint)| checkpoint).collect();
-    let checkpoint = checkpoint_names::pick(&all, rest)?;
-    Ok(checkpoint.map(|checkpoint| of_agent(checkpoint, agent)))
+    let fitting = checkpoint_names::fitting(&all, rest).into_iter();
+    checkpoint_names::only(name, fitting.map(|checkpoint| of_agent(checkpoint, agent)).collect())
+}
+
+/// Lists the checkpoints of the agent that the first part of a name is; none if it is not one.
+pub(in crate::design) fn of_agent_in(repo: &Repo, name: &str) -> Result<Vec<Checkpoint>> {
+    let Some((agent, _)) = name.split_once('/') else {
+        return Ok(Vec::new());
+    };
+    let all = read_of(repo, agent)?.into_iter();
+    Ok(all.map(|(_, checkpoint)| of_agent(checkpoint, agent)).collect())
 }
 
 fn of_agent(mut checkpoint: Checkpoint, agent: &str) -> Checkpoint {

@@ -55,6 +55,14 @@ pub(in crate::design) fn all_forks(repo: &Repo) -> Result<Vec<FoundFork>> {
     Ok(own.chain(published).collect())
 }
 
+/// Finds the agent that has a fork in its clone, and the tip there: others may have copies of it.
+pub fn agent_with(repo: &Repo, fork: &str) -> Result<Option<(String, Oid)>> {
+    let forks = without_begun_on(repo, all_forks(repo)?)?.into_iter();
+    let mut of_agents =
+        forks.filter(|it| it.name == fork).filter_map(|it| it.agent.zip(Some(it.tip)));
+    Ok(of_agents.next())
+}
+
 /// Leaves out the copies of forks that clones of agents have only because they were created from
 /// them.
 pub(in crate::design) fn without_begun_on(

@@ -13,12 +13,13 @@ use crate::git::identity::Identity;
 use crate::git::object::{self, NewCommit};
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
 use crate::store::files::writer_name;
 use crate::store::record_format;
 use crate::store::refs::ref_names;
 
 use super::fork_record::{self, ForkRecord};
+use super::published_forks::{ambiguous, clear_or};
 
 /// The format that this version reads and writes.
 const FORMAT: u32 = 1;
@@ -86,6 +87,8 @@ pub struct Elsewhere {
 pub struct RemoteAgent {
     /// `<machine>/<agent>`: the name that commands take.
     pub name: String,
+    /// `refs/colony/machines/<id>/<agent>`: the name that stands for nothing else. No ref has it: the record is in the way.
+    pub full_name: String,
     /// Its commit, and how it came about.
     pub work: AgentWork,
     /// Where it is.
@@ -167,6 +170,11 @@ impl AgentWork {
 }
 
 impl RemoteAgent {
+    /// Returns a name that stands for nothing else than it.
+    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> String {
+        clear_or(repo, self.name.clone(), self.full_name.clone())
+    }
+
     /// Returns its fork as if its record were here; `None` where the commit that it was created at is not.
     pub(in crate::design) fn record(&self, repo: &Repo) -> Option<ForkRecord> {
         let base = self.work.base.filter(|base| repo.peel_to_commit(*base) == Some(*base))?;
@@ -243,6 +251,7 @@ fn read_all(repo: &Repo, refs: &[FoundRef]) -> Vec<RemoteAgent> {
         let is_new = |work: &&AgentWork| clones.insert(work.clone.clone());
         agents.extend(record.agents.iter().filter(is_new).map(|work| RemoteAgent {
             name: format!("{machine}/{}", work.agent),
+            full_name: format!("{}{id}/{}", ref_names::MACHINES, work.agent),
             place: Elsewhere {
                 machine: machine.clone(),
                 agent: work.agent.clone(),
@@ -277,9 +286,21 @@ pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<RemoteA
     let Some(other) = other else {
         return Ok(Some(one.clone()));
     };
-    let names = [&one.name, &other.name];
-    let message = format!("'{typed}' may be '{}' or '{}'", one.name, other.name);
-    Err(Error::new(Code::NameAmbiguous, message)
-        .detail("names", names)
-        .hint(format!("git colony diff {} {}   # type one of them", one.name, other.name)))
+    let what = format!("'{}' or '{}'", one.name, other.name);
+    Err(ambiguous(typed, &what, &[one, other].map(|agent| agent.spelled_out(repo))))
+}
+
+/// Finds an agent of another machine by `<machine>/<agent>`.
+pub(in crate::design) fn of_whole_name(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+    let is_pair = typed.split('/').count() == 2;
+    let mut all = if is_pair { list(repo)? } else { Vec::new() }.into_iter();
+    Ok(all.find(|agent| agent.name == typed))
+}
+
+/// Finds an agent of another machine by its full name.
+pub(in crate::design) fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+    if !typed.starts_with(ref_names::MACHINES) {
+        return Ok(None);
+    }
+    Ok(list(repo)?.into_iter().find(|agent| agent.full_name == typed))
 }

@@ -8,7 +8,7 @@ pub mod fork_delete;
 pub mod fork_problem;
 pub mod fork_record;
 pub mod forks;
-mod found_forks;
+pub mod found_forks;
 mod given_base;
 pub mod locked_paths;
 pub mod machines;

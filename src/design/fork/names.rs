@@ -2,13 +2,16 @@
 //! order, says `design::meaning`.
 
 use crate::git::{Oid, RefName, Repo};
-use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
 
+pub(in crate::design) use super::published_forks::ambiguous;
+
 use super::machines::RemoteAgent;
 use super::published_forks::{self, Published};
+use super::published_forks::{clear_or, has_ref};
+use super::remote_forks::RemoteFork;
 use super::{fork_record, machines, remote_forks};
 
 /// A commit, and the name it was found under.
@@ -62,16 +65,30 @@ impl Named {
         self.branch.is_some() || self.published.is_some() || self.elsewhere.is_some()
     }
 
-    /// Returns a name that stands for nothing else than it.
-    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> String {
-        let tag = RefName::from(format!("refs/tags/{}", self.name).as_str());
-        let has_tag = || tag.is_valid() && repo.find_ref(&tag).is_ok_and(|id| id.is_some());
-        match (&self.branch, &self.published) {
-            (Some(branch), _) => branch.to_string(),
-            (None, Some(published)) => published.spelled_out(),
-            (None, None) if self.elsewhere.is_none() && has_tag() => tag.to_string(),
-            (None, None) => self.commit.to_string(),
+    /// Returns a name that stands for nothing else than it, here and among the work that others have published.
+    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> Result<String> {
+        match (&self.published, &self.elsewhere) {
+            (Some(published), _) => published.spelled_out(repo),
+            (None, Some(agent)) => Ok(agent.spelled_out(repo)),
+            (None, None) => Ok(self.full_name(repo)),
         }
+    }
+
+    /// Returns its full name: that of a ref, or its commit. See [`is_full_name`].
+    pub(in crate::design) fn full_name(&self, repo: &Repo) -> String {
+        let below = ["refs/tags/", "refs/remotes/"].map(|below| format!("{below}{}", self.name));
+        let of_ref = || below.into_iter().find(|name| has_ref(repo, name));
+        match (&self.branch, &self.published, &self.elsewhere) {
+            (Some(branch), ..) => branch.to_string(),
+            (None, Some(published), _) => published.copy.clone(),
+            (None, None, Some(agent)) => agent.full_name.clone(),
+            (None, None, None) => of_ref().unwrap_or_else(|| self.commit.to_string()),
+        }
+    }
+
+    /// Returns what it is, for people.
+    pub(in crate::design) fn kind(&self) -> &'static str {
+        if self.is_branch() { "a branch" } else { "a revision" }
     }
 
     /// Returns the name of the branch a fork was created from, if that was recorded.
@@ -88,23 +105,75 @@ impl Named {
     }
 }
 
-/// Resolves a name that is not a checkpoint. The order: the copy of a published branch by its full name, a branch, a fork
-/// with that label, any other ref or revision, published work, a fork with that label on a remote, an agent of another
-/// machine, the prefix of an id, and in the clone of an agent the name of that agent for its current checkout.
+/// Returns `true` for a name that stands for one thing alone: the whole id of a commit, or a ref that is spelled out. It
+/// may also be a copy of published work (`refs/colony-local/agents/...`), or the work of an agent of another machine
+/// (`refs/colony/machines/<id>/<agent>`), which is not a ref.
+pub(in crate::design) fn is_full_name(typed: &str) -> bool {
+    typed.starts_with("refs/") || Oid::parse(typed).is_some()
+}
+
+/// Finds what a full name stands for.
+fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<Named>> {
+    if !is_full_name(typed) {
+        return Ok(None);
+    }
+    if let Some(copy) = published_forks::of_copy(repo, typed)? {
+        return Ok(Some(Named::published(copy)));
+    }
+    if let Some(agent) = machines::of_full_name(repo, typed)? {
+        return Ok(Some(Named::elsewhere(agent)));
+    }
+    let name = RefName::from(typed);
+    let id = if name.is_valid() { repo.find_ref(&name)? } else { None };
+    let Some(commit) = id.or_else(|| Oid::parse(typed)).and_then(|id| repo.peel_to_commit(id))
+    else {
+        return Ok(None);
+    };
+    let branch = Some(name).filter(|_| id.is_some() && typed.starts_with("refs/heads/"));
+    let short = branch.as_ref().map_or_else(|| typed.to_owned(), RefName::short);
+    Ok(Some(Named { branch, ..Named::commit(commit, short) }))
+}
+
+/// Resolves a name that is not a checkpoint. The order: a full name, a branch, a fork with that label, any other ref or
+/// revision, published work, a fork with that label on a remote, an agent of another machine, the prefix of an id, and in
+/// the clone of an agent the name of that agent for its current checkout.
 ///
 /// The name of an agent stands for its published work even if a fork with that label exists here,
 /// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
 /// checkout stands for that branch as published. If the branch here has commits of its own, the
 /// name is refused.
 pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
-    if let Some(copy) = published_forks::of_copy(repo, typed)? {
-        return Ok(Named::published(copy));
+    if let Some(named) = of_full_name(repo, typed)? {
+        return Ok(named);
     }
-    let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
-    let is_spelled_out = exact.len() != typed.len();
-    if let Some(here) = find_branch(repo, exact)? {
-        let other = if is_spelled_out { None } else { published_beside(repo, typed, &here)? };
-        return Ok(other.unwrap_or(here));
+    let named = find_short(repo, typed);
+    // What has the name of an agent of another machine must not hide it.
+    match (&named, machines::of_whole_name(repo, typed)?) {
+        (Ok(here), Some(agent)) if here.elsewhere.is_none() => {
+            if here.commit == agent.work.commit {
+                return Ok(Named::elsewhere(agent));
+            }
+            let what =
+                format!("{} here or an agent of machine '{}'", here.kind(), agent.place.machine);
+            let names = [here.spelled_out(repo)?, agent.spelled_out(repo)];
+            Err(ambiguous(typed, &what, &names))
+        }
+        _ => named,
+    }
+}
+
+fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
+    let (name, way) = split_way(typed);
+    if !way.is_empty() {
+        match find_line(repo, name) {
+            Ok(named) => return counted(repo, typed, named.commit, way),
+            // What git alone knows, such as `:/text~`.
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(here) = find_branch(repo, typed)? {
+        return Ok(published_beside(repo, typed, &here)?.unwrap_or(here));
     }
     if let Some(desk) = published_forks::of_desk(repo, typed)? {
         return Ok(Named::published(desk));
@@ -123,11 +192,29 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     }
     match repo.resolve_commit(typed) {
         Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
-        Err(unknown) => match (before_published(repo, typed)?, own_agent(repo, typed)?) {
-            (Some(commit), _) => Ok(Named::commit(commit, typed.to_owned())),
-            (None, Some(own)) => Ok(own),
-            (None, None) => Err(misspelt(repo, typed, unknown)?),
+        Err(unknown) => match own_agent(repo, typed)? {
+            Some(own) => Ok(own),
+            None => Err(misspelt(repo, typed, unknown)?),
         },
+    }
+}
+
+/// Splits a name from how a commit is counted from it: `ada` and `~2`, `@{1}` and `^`. The second is empty for a name
+/// alone, and for a search of git's, `:/text`.
+pub(in crate::design) fn split_way(typed: &str) -> (&str, &str) {
+    let at = typed.find(['~', '^']).filter(|at| *at > 0 && !typed.starts_with(':'));
+    at.and_then(|at| typed.split_at_checked(at)).unwrap_or((typed, ""))
+}
+
+/// Finds the commit that is counted from another one.
+pub(in crate::design) fn counted(repo: &Repo, typed: &str, from: Oid, way: &str) -> Result<Named> {
+    match repo.resolve_commit(&format!("{from}{way}")) {
+        Ok(commit) => Ok(Named::commit(commit, typed.to_owned())),
+        Err(unknown) if unknown.code() == Code::RevisionNotFound => {
+            let message = format!("no commit is named '{typed}'");
+            Err(Error::new(Code::RevisionNotFound, message).hint("git log --oneline --all"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -165,14 +252,8 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
     if gives_way && repo.commits_between(here.commit, &[other.commit], 1)?.is_empty() {
         return Ok(Some(Named::published(other)));
     }
-    let names = [format!("refs/heads/{}", here.name), other.spelled_out()];
-    let [ours, theirs] = names.each_ref().map(|name| shell_word(name));
-    Err(Error::new(
-        Code::NameAmbiguous,
-        format!("'{typed}' may be the branch here or what others have published"),
-    )
-    .hint(format!("git colony diff {ours} {theirs}   # type one of them"))
-    .detail("names", names))
+    let names = [here.full_name(repo), other.spelled_out(repo)?];
+    Err(ambiguous(typed, "the branch here or what others have published", &names))
 }
 
 /// Returns the name by which the clone of an agent merges a branch of a person's checkout: the name of the branch, or the
@@ -182,7 +263,7 @@ pub fn of_desk(repo: &Repo, branch: &str) -> Result<String> {
         return Ok(branch.to_owned());
     };
     let is_it = find_line(repo, branch).is_ok_and(|found| found.commit == desk.commit);
-    Ok(if is_it { branch.to_owned() } else { desk.spelled_out() })
+    Ok(if is_it { branch.to_owned() } else { desk.copy })
 }
 
 /// Finds what an agent has checked out by its name, in its own clone.
@@ -203,16 +284,6 @@ fn own_agent(repo: &Repo, typed: &str) -> Result<Option<Named>> {
 pub fn is_own_agent(repo: &Repo, typed: &str) -> Result<bool> {
     let member = Membership::find(repo)?;
     Ok(member.is_some_and(|member| member.agent.as_deref() == Some(typed)))
-}
-
-/// Finds an ancestor of the published work of an agent, as in `ada~2`.
-fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
-    let Some((name, way)) = typed.find(['~', '^']).and_then(|at| typed.split_at_checked(at)) else {
-        return Ok(None);
-    };
-    let found = published_forks::find(repo, name)?
-        .map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
-    found.transpose()
 }
 
 /// Makes the error for an unknown name; suggests a similar one.
@@ -244,26 +315,17 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
 /// be the same.
 fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
-    let found: Vec<(String, Oid)> = remote_forks::list(repo)?
-        .into_iter()
-        .filter(|fork| fork.label == label)
-        .map(|fork| (fork.name(), fork.tip))
-        .collect();
-    let Some((name, commit)) = found.first().cloned() else {
+    let mut found = remote_forks::list(repo)?;
+    found.retain(|fork| fork.label == label);
+    let Some(first) = found.first() else {
         return Ok(None);
     };
-    if found.iter().any(|(_, other)| *other != commit) {
-        let names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
-        let shown = names.join("' and '");
-        let two: Vec<_> = names.iter().take(2).map(|name| shell_word(name)).collect();
-        return Err(Error::new(
-            Code::NameAmbiguous,
-            format!("'{typed}' is not the same in '{shown}'"),
-        )
-        .hint(format!("git colony diff {}", two.join(" ")))
-        .detail("names", names));
+    if found.iter().any(|other| other.tip != first.tip) {
+        let name = |fork: &RemoteFork| clear_or(repo, fork.name(), fork.full_name());
+        let names: Vec<_> = found.iter().map(name).collect();
+        return Err(ambiguous(typed, "the fork of one remote or of another", &names));
     }
-    Ok(Some(Named::commit(commit, name)))
+    Ok(Some(Named::commit(first.tip, first.name())))
 }
 
 /// Returns the label of a fork from its branch; `None` for another branch.

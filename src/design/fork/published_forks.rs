@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::{Head, Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::key;
 use crate::store::membership::{Membership, Role, mirror_of};
@@ -24,17 +25,14 @@ pub struct Published {
     pub(in crate::design) is_checked_out: bool,
     /// The record, if the branch is a fork.
     pub(in crate::design) record: Option<ForkRecord>,
-    /// The ref of the copy in this repository.
-    copy: String,
+    /// The ref of the copy in this repository: its full name.
+    pub(in crate::design) copy: String,
 }
 
 impl Published {
-    /// Returns an unambiguous name.
-    pub(in crate::design) fn spelled_out(&self) -> String {
-        match &self.agent {
-            Some(agent) if !self.is_detached() => format!("{agent}/{}", self.branch),
-            _ => self.copy.clone(),
-        }
+    /// Returns a name that stands for nothing else than it.
+    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> Result<String> {
+        Ok(spelled_out(repo, &copies(repo)?, self.agent.as_deref(), &self.branch, &self.copy))
     }
 
     /// Returns the commit that it was created at, if it is a fork.
@@ -46,10 +44,6 @@ impl Published {
     pub fn base_branch(&self) -> Option<String> {
         self.record.as_ref()?.base_branch.clone()
     }
-
-    fn is_detached(&self) -> bool {
-        self.copy.ends_with("/detached")
-    }
 }
 
 /// A copy of a published ref: its publisher and name.
@@ -58,6 +52,12 @@ struct Copy {
     agent: Option<String>,
     rest: String,
     id: Oid,
+}
+
+impl Copy {
+    fn full_name(&self) -> String {
+        format!("{}{}", self.prefix, self.rest)
+    }
 }
 
 /// Lists the forks that others have published, by publisher and name.
@@ -257,21 +257,63 @@ fn one_of(repo: &Repo, typed: &str, fitting: &[&Copy]) -> Result<Option<Publishe
     match fitting {
         [] => Ok(None),
         [one] => Ok(branch_of(one).and_then(|branch| describe(repo, one, branch))),
-        many => Err(ambiguous(typed, many)),
+        many => {
+            let copies = copies(repo)?;
+            let name = |copy: &&Copy| {
+                let branch = branch_of(copy).unwrap_or_default();
+                spelled_out(repo, &copies, copy.agent.as_deref(), &branch, &copy.full_name())
+            };
+            let names: Vec<_> = many.iter().map(name).collect();
+            Err(ambiguous(typed, &format!("any of {} that others have", names.len()), &names))
+        }
     }
 }
 
-fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
-    let name = |copy: &&Copy| {
-        let branch = branch_of(copy).unwrap_or_default();
-        let agent = copy.agent.as_deref();
-        let full = || format!("{}{}", copy.prefix, copy.rest);
-        agent.map_or_else(full, |agent| format!("{agent}/{branch}"))
-    };
-    let names: Vec<_> = many.iter().map(name).collect();
-    Error::new(Code::NameAmbiguous, format!("'{typed}' may be any of {}", names.join(", ")))
+/// Returns `<agent>/<branch>` for a published branch; its full name where that may be anything else, too.
+fn spelled_out(
+    repo: &Repo,
+    copies: &[Copy],
+    agent: Option<&str>,
+    branch: &str,
+    full_name: &str,
+) -> String {
+    let head = format!("heads/{branch}");
+    let same = |copy: &&Copy| copy.agent.as_deref() == agent && copy.rest == head;
+    match agent {
+        Some(agent) if copies.iter().filter(same).count() == 1 => {
+            clear_or(repo, format!("{agent}/{branch}"), full_name.to_owned())
+        }
+        _ => full_name.to_owned(),
+    }
+}
+
+/// The places of refs that a name is looked up in.
+const PLACES: [&str; 5] = ["refs/", "refs/tags/", "refs/heads/", ref_names::FORKS, "refs/remotes/"];
+
+/// Returns a name unless a ref other than the one with the full name has it; else the full name.
+pub(in crate::design) fn clear_or(repo: &Repo, name: String, full_name: String) -> String {
+    let mut places = PLACES.into_iter().map(|place| format!("{place}{name}"));
+    let hides = |place: String| place != full_name && has_ref(repo, &place);
+    if places.any(hides) { full_name } else { name }
+}
+
+/// Returns `true` if a name is that of a branch, a tag or another ref, or the label of a fork.
+pub fn is_ref(repo: &Repo, name: &str) -> bool {
+    PLACES.into_iter().any(|place| has_ref(repo, &format!("{place}{name}")))
+}
+
+/// Returns `true` if there is a ref with this full name.
+pub(in crate::design) fn has_ref(repo: &Repo, full_name: &str) -> bool {
+    let name = RefName::from(full_name);
+    name.is_valid() && repo.find_ref(&name).is_ok_and(|id| id.is_some())
+}
+
+/// Makes the error for a name with several meanings, each of which has a name of its own.
+pub(in crate::design) fn ambiguous(typed: &str, what: &str, names: &[String]) -> Error {
+    let two: Vec<_> = names.iter().take(2).map(|name| shell_word(name)).collect();
+    Error::new(Code::NameAmbiguous, format!("'{typed}' may be {what}"))
         .detail("names", names)
-        .hint("git colony forks   # lists them all")
+        .hint(format!("git colony diff {}   # type one of them", two.join(" ")))
 }
 
 fn branch_of(copy: &Copy) -> Option<String> {
@@ -298,7 +340,7 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
         commit: repo.peel_to_commit(copy.id)?,
         is_checked_out: is_checked_out(copy),
         record,
-        copy: format!("{}{}", copy.prefix, copy.rest),
+        copy: copy.full_name(),
     })
 }
 

@@ -18,6 +18,11 @@ impl RemoteFork {
     pub(in crate::design) fn name(&self) -> String {
         format!("{}/fork/{}", self.remote, self.label)
     }
+
+    /// Returns the name of its ref.
+    pub(in crate::design) fn full_name(&self) -> String {
+        format!("refs/remotes/{}", self.name())
+    }
 }
 
 /// Lists the forks of all remotes, by remote and label.

@@ -4,7 +4,7 @@ use crate::design::checkpoint::checkpoint_names;
 use crate::design::checkpoint::checkpoints::Checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::tag_message::Mode;
-use crate::design::fork::names::Named;
+use crate::design::fork::names::{self, Named};
 use crate::design::meaning::{self, Meaning};
 use crate::git::{Oid, Repo};
 use crate::model::id::OperationId;
@@ -50,7 +50,8 @@ pub struct InProgress {
 impl Target {
     /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
     pub fn find(repo: &Repo, name: &str) -> Result<Target> {
-        match OperationId::of_name(name) {
+        let of_ref = meaning::operation_of_ref(repo, name);
+        match of_ref.or_else(|| OperationId::of_name(name)) {
             Some(id) => before_operation(repo, id),
             None => of_named(repo, &checkpoint_names::find(repo, name)?, name),
         }
@@ -72,16 +73,18 @@ impl Target {
             Code::RevisionNotFound => checkpoint_names::find(repo, name).err().unwrap_or(error),
             _ => error,
         })?;
-        if let Meaning::Line(line) = &meaning
-            && !checkpoint_names::is_counted_from_head(name)
-            && let Some(checkpoint) = checkpoint_names::of_whole_name(repo, name)?
-        {
-            if checkpoint.sha != line.commit {
-                return Err(is_two(repo, name, &checkpoint, line));
+        let can_be_both =
+            !checkpoint_names::is_counted_from_head(name) && !names::is_full_name(name);
+        match &meaning {
+            Meaning::Line(line) if can_be_both => {
+                match checkpoint_names::of_whole_name(repo, name)?.as_slice() {
+                    [] => Target::of(repo, name, meaning),
+                    [only] if only.sha == line.commit => of_named(repo, only, name),
+                    labelled => Err(is_both(repo, name, labelled, line)?),
+                }
             }
-            return of_named(repo, &checkpoint, name);
+            _ => Target::of(repo, name, meaning),
         }
-        Target::of(repo, name, meaning)
     }
 
     /// Returns the short name that a fork of it gets.
@@ -96,16 +99,23 @@ impl Target {
     }
 }
 
-/// Makes the error for a name that is that of a checkpoint, and of a branch, a tag or an agent with another commit.
-fn is_two(repo: &Repo, name: &str, checkpoint: &Checkpoint, line: &Named) -> Error {
-    let names = [checkpoint.checkpoint_id.clone(), line.spelled_out(repo)];
-    let [id, other] = names.each_ref().map(|name| shell_word(name));
-    let what = if line.is_branch() { "a branch" } else { "a revision" };
-    let message = format!("'{name}' is the label of checkpoint {id} and {what}");
-    Error::new(Code::NameAmbiguous, message)
-        .unchanged()
-        .hint(format!("git colony restore {id} -n   # or {other}"))
-        .detail("names", &names)
+/// Makes the error for a name that is that of checkpoints, the newest first, and of a branch, a tag or an agent with another
+/// commit.
+fn is_both(repo: &Repo, name: &str, labelled: &[Checkpoint], line: &Named) -> Result<Error> {
+    let mut other = line.spelled_out(repo)?;
+    if !checkpoint_names::of_whole_name(repo, &other)?.is_empty() {
+        other = line.full_name(repo);
+    }
+    let mut names: Vec<_> = labelled.iter().map(|it| it.checkpoint_id.clone()).collect();
+    let id = names.first().map(|id| shell_word(id)).unwrap_or_default();
+    let labels = match labelled {
+        [_] => format!("checkpoint {id}"),
+        many => format!("{} checkpoints", many.len()),
+    };
+    let message = format!("'{name}' is the label of {labels} and {}", line.kind());
+    let hint = format!("git colony restore {id} -n   # or {}", shell_word(&other));
+    names.push(other);
+    Ok(Error::new(Code::NameAmbiguous, message).unchanged().hint(hint).detail("names", names))
 }
 
 /// Returns the state of a checkpoint that was found by a name.
@@ -204,7 +214,7 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     let tree = repo.read_commit(snapshot)?.tree;
     let label = format!("before {id} ({})", record.summary);
     Ok(Target {
-        id: id.to_string(),
+        id: meaning::operation_name(repo, id),
         label,
         sha: snapshot,
         tree,

@@ -2,7 +2,7 @@
 
 use crate::design::fork::claims::{Claims, Range, RevertOf};
 use crate::design::fork::shared_work::{Lineage, is_in, is_own, is_reverted, named_by};
-use crate::design::fork::{fork_record, published_forks};
+use crate::design::fork::{fork_record, names, published_forks};
 use crate::design::meaning;
 use crate::design::merge::target_branch::TargetBranch;
 use crate::git::{Oid, Repo};
@@ -37,12 +37,9 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn find(session: &Session, target: &TargetBranch, what: &str) -> Result<Wanted> {
         let search = Search { session, target, log: Log::here(&session.repo)? };
-        let number = OperationId::parse(what).or_else(|| what.parse().ok().map(OperationId));
-        match number {
-            Some(id) if what.starts_with("op-") || search.log.find(id).is_some() => {
-                search.of_operation(id)
-            }
-            _ => search.of_name(what),
+        match search.operation(what)? {
+            Some(id) => search.of_operation(id),
+            None => search.of_name(what),
         }
     }
 
@@ -97,6 +94,24 @@ struct Search<'a> {
 impl Search<'_> {
     fn repo(&self) -> &Repo {
         &self.session.repo
+    }
+
+    /// Reads the operation that a name stands for: `op-12`, also as `12`, or its ref. One that is called like a branch, a tag
+    /// or another revision is refused.
+    fn operation(&self, what: &str) -> Result<Option<OperationId>> {
+        if let Some(id) = meaning::operation_of_ref(self.repo(), what) {
+            return Ok(Some(id));
+        }
+        let number = OperationId::parse(what).or_else(|| what.parse().ok().map(OperationId));
+        let Some(id) = number.filter(|id| self.log.find(*id).is_some() || what.starts_with("op-"))
+        else {
+            return Ok(None);
+        };
+        match names::find_line(self.repo(), what) {
+            Ok(line) => meaning::refuse_operation(self.repo(), what, id, &line).map(|()| None),
+            Err(unknown) if unknown.code() == Code::RevisionNotFound => Ok(Some(id)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Finds what an operation has moved the branch over.

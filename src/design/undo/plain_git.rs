@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::design::checkpoint::worktree_snapshot::Kept;
+use crate::design::meaning;
 use crate::design::merge::tree_moves;
 use crate::git::{Oid, RefChange, Repo, process};
 use crate::model::id::OperationId;
@@ -125,12 +126,13 @@ pub(in crate::design) fn refuse_unrecorded(
             "git colony ops   # lists the operations".to_owned()
         }
         Kind::Redo => {
-            format!("git colony restore {}   # restores the state before that operation", since.op)
+            let name = meaning::operation_name(&session.repo, since.op);
+            format!("git colony restore {name}   # restores the state before that operation")
         }
         _ if changes_only_records(since) => {
             format!("git colony undo --force   # or git colony undo {}, that one alone", since.op)
         }
-        _ => format!("git colony undo --force{}", or_restore(since)),
+        _ => format!("git colony undo --force{}", or_restore(&session.repo, since)),
     };
     Ok(words.refusal(&start).detail("op", since.op).hint(hint))
 }
@@ -152,7 +154,7 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         }
         _ => format!("the newest step, {}, is not of git-colony", record.op),
     };
-    let hint = format!("git colony undo --force{}", or_restore(record));
+    let hint = format!("git colony undo --force{}", or_restore(&session.repo, record));
     Ok(words.refusal(&start).detail("op", record.op).hint(hint))
 }
 
@@ -167,9 +169,14 @@ fn own_summary(record: &Record) -> &str {
 }
 
 /// Formats the alternative in a hint of undo, if the operation has a state to restore.
-pub(in crate::design) fn or_restore(record: &Record) -> String {
+pub(in crate::design) fn or_restore(repo: &Repo, record: &Record) -> String {
     match record.snapshot {
-        Some(_) => format!("   # or git colony restore {}, as before it", record.op),
+        Some(_) => {
+            let name = meaning::operation_name(repo, record.op);
+            // The name of a ref fills the line.
+            let remark = if name.starts_with("refs/") { "" } else { ", as before it" };
+            format!("   # or git colony restore {name}{remark}")
+        }
         None => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! The refs that an undo moves, and the reasons to refuse: refs moved since.
 
-use crate::git::{Oid, RefChange, RefName};
+use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::operation::{Kind, Record};
@@ -55,7 +55,7 @@ pub(in crate::design) fn refs_back(
         }
     }
     if !moved.is_empty() && !force {
-        return Err(refuse_moved_refs(record, &moved));
+        return Err(refuse_moved_refs(&session.repo, record, &moved));
     }
     if moved_home(session, record)?.is_some() {
         wanted.retain(|change| change.name != home.name);
@@ -100,7 +100,7 @@ pub(in crate::design) fn with_new_versions(
     Ok(moves)
 }
 
-fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
+fn refuse_moved_refs(repo: &Repo, record: &Record, moved: &[String]) -> Error {
     let more = match moved.len() {
         0 | 1 => String::new(),
         many => format!(" and {} more", many - 1),
@@ -113,6 +113,6 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     .detail("op", record.op)
     .hint(match record.kind {
         Kind::Undo => "git colony redo --force   # redoes it anyway".to_owned(),
-        _ => format!("git colony undo --force{}", plain_git::or_restore(record)),
+        _ => format!("git colony undo --force{}", plain_git::or_restore(repo, record)),
     })
 }

@@ -45,15 +45,38 @@ pub(super) fn mark(session: &Session, forks: &[Fork], rows: &mut [Row]) -> Resul
             continue;
         };
         let ahead = ahead_of_target(&session.repo, fork, fork.head_sha)?;
-        for commit in ahead {
-            // A squash has the changes of the tip that it names.
-            let claim = claims.of(&session.repo, commit)?;
-            let mut all = std::iter::once(&commit).chain(&claim.squashed);
-            let held_work = all.find_map(|it| held.get(it));
-            row.contains_held = row.contains_held.take().or(held_work.cloned());
-        }
+        row.contains_held = first_held(&session.repo, &mut claims, &held, &ahead)?;
     }
     Ok(())
+}
+
+/// Finds the held work that a commit without a row has beyond a branch.
+pub(crate) fn held_within(session: &Session, tip: Oid, target: Oid) -> Result<Option<String>> {
+    let (repo, marks) = (&session.repo, agent_marks::all(session));
+    if marks.hold_nothing() {
+        return Ok(None);
+    }
+    let held = commits_of_held(repo, &[target], all_held(&marks))?;
+    let ahead = repo.commits_between(tip, &[target], MAX_COMMITS)?;
+    first_held(repo, &mut Claims::default(), &held, &ahead)
+}
+
+/// Finds whose held work is among commits.
+fn first_held(
+    repo: &Repo,
+    claims: &mut Claims,
+    held: &BTreeMap<Oid, String>,
+    commits: &[Oid],
+) -> Result<Option<String>> {
+    for commit in commits {
+        // A squash has the changes of the tip that it names.
+        let claim = claims.of(repo, *commit)?;
+        let mut all = std::iter::once(commit).chain(&claim.squashed);
+        if let Some(name) = all.find_map(|it| held.get(it)) {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// Fills in the last verdicts of tests on the commits that the rows have.
@@ -118,24 +141,39 @@ fn held_commits(
     forks: &[Fork],
     rows: &[Row],
 ) -> Result<BTreeMap<Oid, String>> {
-    let mut commits = BTreeMap::new();
-    // Whatever has become of an agent and of its branch, the commits that it had then are held.
     let targets = forks.iter().filter_map(|fork| target_of(repo, fork).transpose());
     let hidden: Vec<Oid> = targets.collect::<Result<BTreeSet<_>>>()?.into_iter().collect();
     let is_held = |row: &&Row| row.held.is_some();
-    let mut tips: BTreeSet<(Oid, Option<Oid>, &str)> =
-        marks.held().map(|(name, mark)| (mark.sha, mark.base, name)).collect();
+    let mut tips = all_held(marks);
     for row in rows.iter().filter(is_held) {
         let fork = forks.iter().find(|fork| row.is_on(fork));
         let base = row.held.as_ref().and_then(|mark| mark.base);
         let held = fork.zip(name_of(row));
         tips.extend(held.map(|(fork, name)| (fork.head_sha, base, name.as_str())));
     }
+    commits_of_held(repo, &hidden, tips)
+}
+
+/// A held commit, the one where the own work of its agent begins, and the name of that agent.
+type Held<'m> = (Oid, Option<Oid>, &'m str);
+
+/// Whatever has become of an agent and of its branch, the commits that it had then are held.
+fn all_held(marks: &Marks) -> BTreeSet<Held<'_>> {
+    marks.held().map(|(name, mark)| (mark.sha, mark.base, name)).collect()
+}
+
+/// Returns the commits of held work that none of the target branches has, and whose each is.
+fn commits_of_held(
+    repo: &Repo,
+    targets: &[Oid],
+    tips: BTreeSet<Held<'_>>,
+) -> Result<BTreeMap<Oid, String>> {
+    let mut commits = BTreeMap::new();
     let is_here = |id: &Oid| repo.object_size(*id).is_some();
     for (tip, base, name) in tips.into_iter().filter(|(tip, ..)| is_here(tip)) {
         // The target branch may have been reset since, or be behind in this checkout.
         let base = base.filter(is_here);
-        let hidden: Vec<Oid> = hidden.iter().copied().chain(base).collect();
+        let hidden: Vec<Oid> = targets.iter().copied().chain(base).collect();
         for commit in repo.commits_between(tip, &hidden, MAX_COMMITS)? {
             // Work of others that it has merged is not held back with it.
             if !shared_work::is_of_another(repo, commit, name)? {

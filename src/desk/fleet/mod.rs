@@ -34,6 +34,7 @@ use crate::store::settings::approved_commands;
 pub use advice::{Next, Settling};
 pub use file_times::FileTimes;
 pub use git_in_progress::Operation;
+pub(crate) use marked::held_within;
 pub use row::{Activity, Row, Work};
 
 use crate::agents::{agent_places, own_agents};

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::git::plain_file;
-use crate::git::{Oid, Repo};
+use crate::git::{Oid, RefName, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
 use crate::store::files::moved_aside::AsideFile;
@@ -24,6 +24,13 @@ pub struct LogEntry {
     pub commit: Oid,
     /// Its record.
     pub record: Record,
+}
+
+impl LogEntry {
+    /// Returns the ref that keeps the operation.
+    pub fn name(&self) -> RefName {
+        ref_names::operation(&self.worktree, self.record.op)
+    }
 }
 
 /// The operations of one worktree, oldest first.

@@ -126,6 +126,6 @@ fn a_merge_of_work_that_is_held_back_says_so() {
     desk.colony(&["agents", "hold", "ada", "-m", "the build fails"]);
     let merged = desk.run(&["merge", "ada"]);
     assert_eq!(merged.code, 0, "{}", merged.stderr);
-    let told = "warning: the work of agent 'ada' is held back: the build fails";
+    let told = "warning: the work of 'ada' is held back: the build fails";
     assert!(merged.stderr.contains(told), "{}", merged.stderr);
 }

@@ -1,5 +1,6 @@
 //! Commits of chosen paths, decisions, and what differs.
 
+pub(crate) mod ambiguous_names;
 mod authors;
 mod chosen_paths;
 mod decide;

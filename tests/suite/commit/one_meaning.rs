@@ -103,6 +103,23 @@ fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
     }
 }
 
+/// Names that count a commit from another one, and what each means.
+fn counted(objects: &[String], id: &str) -> [Row; 9] {
+    let [_, side, _, work, good, last, of_ada] = objects else { panic!() };
+    let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
+    [
+        row("side~0", side),
+        row("work^{}", work),
+        row("ada~0", of_ada),
+        row("ada/fork/ada~0", of_ada),
+        Row("ada~99".to_owned(), unknown.map(str::to_owned)),
+        row("@{0}~0", last),
+        row("@{2}^0", good),
+        row(&format!("{id}~0"), good),
+        row("@{40}~1", "checkpoint-not-found"),
+    ]
+}
+
 /// A sandbox with one name of each kind, and what each means.
 fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
     let head = sandbox.git(&["rev-parse", "HEAD"]);
@@ -132,7 +149,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
         ],
     );
     let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
-    let rows = vec![
+    let mut rows = vec![
         row("side", side),
         row("refs/heads/side", side),
         row("v1", v1),
@@ -163,6 +180,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
         Row("nothing".to_owned(), unknown.map(str::to_owned)),
         row("nobody@", "revision-not-found"),
     ];
+    rows.extend(counted(&objects, id));
     (objects, rows)
 }
 

@@ -243,6 +243,29 @@ fn forks_are_held_back_like_agents_and_nothing_else_is() {
 }
 
 #[test]
+fn who_is_held_without_own_commits_keeps_nobody_back() {
+    let desk = Sandbox::new();
+    let eve = agent(&desk, "eve");
+    desk.colony(&["agents", "hold", "eve", "-m", "later"]);
+    desk.git(&["switch", "-qc", "side"]);
+    desk.write("side.txt", "side\n");
+    desk.colony(&["commit", "-m", "side", "--all"]);
+    desk.git(&["tag", "v1"]);
+    desk.git(&["switch", "-q", "main"]);
+    for name in ["side", "v1"] {
+        let landed = desk.json(&["land", "-n", name, "--no-test"]);
+        assert_eq!(landed["left_out"], json!([]), "{landed:#}");
+    }
+    // Nor is a branch from before it was held, but one that has its commits is.
+    commit(&eve, "eve.txt", "of eve\n");
+    desk.colony(&["agents", "hold", "eve", "-m", "later"]);
+    assert_eq!(desk.json(&["land", "-n", "side", "--no-test"])["left_out"], json!([]));
+    desk.git(&["branch", "with", &eve.git(&["rev-parse", "HEAD"])]);
+    let left = desk.json(&["land", "-n", "with", "--no-test"]);
+    assert_eq!(left["left_out"][0]["with"], json!(["eve"]), "{left:#}");
+}
+
+#[test]
 fn one_agent_is_shown_with_its_task_and_all_of_its_work() {
     let desk = Sandbox::new();
     let made = desk.json(&["agents", "new", "ada", "-m", "one way to parse"]);

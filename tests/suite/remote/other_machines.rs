@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::commit::ambiguous_names::faults;
 use crate::support::View;
 
 use super::sync_refs::{Two, result};
@@ -131,6 +132,73 @@ fn equal_names_on_two_machines_are_told_apart() {
     bravo.colony(&["agents", "hold", "ada", "--release"]);
     machines.sync();
     assert_eq!(held(alpha, "bravo/ada"), Value::Null);
+}
+
+#[test]
+fn a_hold_on_another_machine_is_released_as_printed() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    agent(alpha, "ada", "one.txt");
+    agent(bravo, "ada", "two.txt");
+    agent(bravo, "cleo", "cleo.txt");
+    machines.sync();
+    let full = full_name(alpha, "bravo/ada");
+    for name in ["bravo/ada", "cleo", &full, "ada", "fork/ada"] {
+        let said = alpha.colony(&["agents", "hold", name, "-m", "not yet"]);
+        assert!(said.contains(&format!("'{name}' is held back")), "{said}");
+        let (_, release) = said.split_once("to release: git colony ").unwrap();
+        let release: Vec<String> =
+            release.split_whitespace().map(|word| word.replace('\'', "")).collect();
+        let warned = |name: &str| alpha.run(&["merge", "-n", name]).stderr.contains("held back");
+        assert!(warned(name), "{name}");
+        // The one of the same name is another.
+        let other =
+            if name.contains("bravo") || name.contains("refs") { "ada" } else { "bravo/ada" };
+        assert!(!warned(other), "{name}");
+        alpha.colony(&release.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(!warned(name), "{name}: {release:?}");
+        let fleet = alpha.json(&["fleet"]);
+        let rows = fleet["agents"].as_array().unwrap();
+        assert!(rows.iter().all(|row| row["held"].is_null()), "{name}: {fleet:#}");
+    }
+}
+
+/// The full name of an agent of another machine.
+fn full_name(machine: &View, name: &str) -> String {
+    let (_, agent) = name.split_once('/').unwrap();
+    let refs = machine.git(&["for-each-ref", "--format=%(refname)", "refs/colony/machines"]);
+    let full = refs.lines().map(|found| format!("{found}/{agent}"));
+    let mut known = full.filter(|full| machine.json(&["log", full])["name"] == name);
+    known.next().unwrap()
+}
+
+#[test]
+fn nothing_here_hides_an_agent_of_another_machine() {
+    let machines = Machines::new();
+    let Machines { alpha, bravo, .. } = &machines;
+    let theirs = agent(bravo, "ada", "two.txt");
+    agent(bravo, "vm", "vm.txt");
+    machines.sync();
+    let tip = theirs.git(&["rev-parse", "HEAD"]);
+    let parent = alpha.git(&["rev-parse", "main"]);
+    let full = full_name(alpha, "bravo/ada");
+    let mut wrong = Vec::new();
+    for hiding in ["heads/", "heads/fork/", "tags/", "remotes/"] {
+        let hiding = format!("refs/{hiding}bravo/ada");
+        alpha.git(&["update-ref", &hiding, &parent]);
+        for command in ["merge", "log", "restore", "diff main", "land", "agents hold"] {
+            wrong.extend(faults(alpha, &format!("{command} bravo/ada")));
+        }
+        let refused = alpha.json(&["log", "bravo/ada"]);
+        let named = &refused["detail"]["names"];
+        assert_eq!(named, &json!([hiding, full]), "{refused:#}");
+        // Where both are one commit, nothing is hidden.
+        alpha.git(&["update-ref", &hiding, &tip]);
+        assert_eq!(alpha.json(&["agents", "hold", "-n", "bravo/ada"])["status"], "held");
+        alpha.git(&["update-ref", "-d", &hiding]);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(alpha.json(&["log", "bravo/ada~0"])["head_sha"], tip.as_str());
 }
 
 #[test]

@@ -385,7 +385,9 @@ fn a_label_and_a_revision_are_told_apart() {
     let revision = sandbox.json(&["restore", "-n", "other"]);
     assert_eq!(revision["label"], "other", "{revision:#}");
     sandbox.colony(&["checkpoint", "-m", "side", "--off-branch"]);
-    assert_eq!(sandbox.error(&["restore", "side"]), "checkpoint-ambiguous");
+    let both = sandbox.json(&["restore", "side"]);
+    assert_eq!(both["code"], "name-ambiguous", "{both:#}");
+    assert_eq!(both["detail"]["names"].as_array().unwrap().len(), 3, "{both:#}");
 }
 
 #[test]

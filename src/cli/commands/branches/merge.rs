@@ -4,8 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use crate::agents::agent_state;
-use crate::blackboard::agent_marks::Marks;
+use crate::agents::{agent_marks, agent_state};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::aside_lines;
 use crate::cli::commands::states::checkpoint::why;
@@ -159,10 +158,9 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 
 /// Says that the work of an agent is held back, and why: who names it may not know.
 fn say_if_held(session: &Session, source: &str) -> Result<(), Error> {
-    let agent = source.strip_prefix("fork/").unwrap_or(source);
-    if let Some((_, mark)) = Marks::read(&session.repo)?.find_held(agent, None) {
-        let why = mark.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-        (session.world.narrate)(&format!("warning: the work of agent '{agent}' is held back{why}"));
+    if let Some(mark) = agent_marks::held(session, source)? {
+        let why = mark.text.map(|text| format!(": {text}")).unwrap_or_default();
+        (session.world.narrate)(&format!("warning: the work of '{source}' is held back{why}"));
     }
     Ok(())
 }

@@ -75,7 +75,7 @@ pub(super) fn hold(face: &mut Face<'_>, args: &Hold) -> Result<Outcome, Stop> {
 
 impl Answer for MarkReport {
     fn message(&self) -> String {
-        let agent = &self.agent;
+        let agent = &self.typed;
         let text = self.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         let would = if self.dry_run { "would say: " } else { "" };
         match self.status {
@@ -87,7 +87,7 @@ impl Answer for MarkReport {
     }
 
     fn body(&self, _now: &crate::model::time::Moment) -> Vec<String> {
-        let name = crate::model::text::shell_word(&self.agent);
+        let name = crate::model::text::shell_word(&self.typed);
         match self.status {
             MarkStatus::Held if !self.dry_run => {
                 vec![format!("to release: git colony agents hold --release {name}")]
