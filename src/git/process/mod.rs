@@ -126,6 +126,8 @@ impl Git {
         let mut command = program::command(world, "git");
         command.env_clear();
         command.envs(world.variables.iter().filter(|(name, _)| !is_scrubbed(name)));
+        // git looks up its own commands, such as git-lfs, in it.
+        command.env("PATH", program::search_path(world));
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         // What a hook of ours says is part of what git says.
         command.env_remove(trace::VARIABLE);

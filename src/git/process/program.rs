@@ -5,8 +5,8 @@
 //! of a path is started without a copy (`posix_spawn`). No folder relative to the current one is searched first: what
 //! lies there may be a file of the repository.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,9 +43,19 @@ pub(super) fn command_in(path: Option<&OsStr>, name: &str) -> Command {
     command
 }
 
-fn find(path: &OsStr, name: &str) -> Option<PathBuf> {
+/// Returns the absolute folders of `PATH`, or the usual ones if it has none, as a value of it.
+pub(super) fn search_path(world: &World) -> OsString {
+    let path = world.variable("PATH").unwrap_or_default();
+    let folders: Vec<&[u8]> = folders(path).map(|folder| folder.as_os_str().as_bytes()).collect();
+    if folders.is_empty() { USUAL.into() } else { OsString::from_vec(folders.join(&b':')) }
+}
+
+fn folders(path: &OsStr) -> impl Iterator<Item = &Path> {
     let searched = path.as_bytes().split(|&byte| byte == b':');
-    let folders = searched.map(|folder| Path::new(OsStr::from_bytes(folder)));
-    let mut programs = folders.filter(|folder| folder.is_absolute()).map(|it| it.join(name));
+    searched.map(|folder| Path::new(OsStr::from_bytes(folder))).filter(|it| it.is_absolute())
+}
+
+fn find(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let mut programs = folders(path).map(|folder| folder.join(name));
     programs.find(|program| program.is_file() && access(program, Access::EXEC_OK).is_ok())
 }

@@ -5,12 +5,19 @@ use std::path::Path;
 
 use crate::support::{Sandbox, View};
 
-const READING: &[&[&str]] = &[&["status"], &["diff"], &["doctor"], &["merge", "-n", "side"]];
+const READING: &[&[&str]] = &[
+    &["status"],
+    &["diff"],
+    &["doctor"],
+    &["merge", "-n", "side"],
+    &["lfs", "status"],
+    &["init", "-n"],
+];
 const CHANGING: &[&[&str]] = &[&["checkpoint", "-m", "one"], &["merge", "side"], &["undo"]];
 
 /// Makes files with the names of programs that leave a mark when they are run.
 fn plant(sandbox: &Sandbox, folder: &str, mark: &Path, mode: u32) {
-    for name in ["git", "sh", "cat"] {
+    for name in ["git", "sh", "cat", "git-lfs"] {
         let path = format!("{folder}{name}");
         sandbox.write(&path, format!("#!/bin/sh\necho \"$0\" >>'{}'\nexit 3\n", mark.display()));
         sandbox.set_mode(&path, mode);
