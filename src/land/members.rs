@@ -179,7 +179,10 @@ impl Choice<'_> {
         chosen: &mut Chosen,
     ) -> Result<()> {
         for typed in names {
-            let row = report.agents.iter().find(|row| row.is_named(typed));
+            let is_it = |row: &&Row| {
+                row.merged_as().as_ref() == Some(typed) || (row.is_named(typed) && !row.is_hidden())
+            };
+            let row = report.agents.iter().find(is_it);
             let of_row = row.map(|row| Candidate::of_row(self.session, row)).transpose()?;
             let candidate = match of_row.flatten() {
                 Some(candidate) => candidate,

@@ -128,6 +128,21 @@ pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Pub
     one_of(repo, agent, &fitting)
 }
 
+/// Returns a name for the work of an agent that stands for nothing else; `None` where the agent's own name does.
+pub fn clear_name_of_agent(repo: &Repo, agent: &str) -> Option<String> {
+    if !is_ref(repo, agent) {
+        return None;
+    }
+    of_agent(repo, agent).ok()??.spelled_out(repo).ok()
+}
+
+/// Returns the ref of a fork of this repository; `None` where its label stands for nothing else.
+pub fn clear_name_of_fork(repo: &Repo, label: &str) -> Option<String> {
+    let own = format!("{}{}", ref_names::FORKS, label.strip_prefix("fork/").unwrap_or(label));
+    let clear = clear_or(repo, label.to_owned(), own);
+    (clear != label).then_some(clear)
+}
+
 /// Finds what a clone has checked out, as published.
 pub fn of_member(repo: &Repo, clone: &Membership) -> Result<Option<Published>> {
     let prefix = RefName::from(clone.published_below().trim_end_matches('/'));
@@ -287,19 +302,22 @@ fn spelled_out(
     }
 }
 
-/// The places of refs that a name is looked up in.
-const PLACES: [&str; 5] = ["refs/", "refs/tags/", "refs/heads/", ref_names::FORKS, "refs/remotes/"];
+/// Returns the refs that a name may stand for.
+fn refs_of_name(name: &str) -> impl Iterator<Item = String> {
+    let places = ["refs/", "refs/tags/", "refs/heads/", ref_names::FORKS, "refs/remotes/"];
+    let of_remote = format!("refs/remotes/{name}/HEAD");
+    places.into_iter().map(move |place| format!("{place}{name}")).chain([of_remote])
+}
 
 /// Returns a name unless a ref other than the one with the full name has it; else the full name.
 pub(in crate::design) fn clear_or(repo: &Repo, name: String, full_name: String) -> String {
-    let mut places = PLACES.into_iter().map(|place| format!("{place}{name}"));
-    let hides = |place: String| place != full_name && has_ref(repo, &place);
-    if places.any(hides) { full_name } else { name }
+    let hides = |other: String| other != full_name && has_ref(repo, &other);
+    if refs_of_name(&name).any(hides) { full_name } else { name }
 }
 
 /// Returns `true` if a name is that of a branch, a tag or another ref, or the label of a fork.
 pub fn is_ref(repo: &Repo, name: &str) -> bool {
-    PLACES.into_iter().any(|place| has_ref(repo, &format!("{place}{name}")))
+    refs_of_name(name).any(|name| has_ref(repo, &name))
 }
 
 /// Returns `true` if there is a ref with this full name.

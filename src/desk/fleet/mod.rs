@@ -135,6 +135,7 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     let protected = ProtectedBranches::read(&session.world, repo);
     for row in &mut rows {
         row.find_protected(&protected);
+        row.find_clear_name(repo);
     }
     let newest = checkpoints::newest_moment(repo, None);
     let unsaved = rows

@@ -16,6 +16,7 @@ use crate::design::checkpoint::checkpoints;
 use crate::design::fork::fork_problem::ForkProblem;
 use crate::design::fork::forks::{self, Fork, Into, MergeOutcome, RevertedWork};
 use crate::design::fork::machines::Elsewhere;
+use crate::design::fork::published_forks;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::{ObjectWrites, RefName, Repo};
 use crate::model::{RepoPath, Result, World, time};
@@ -158,6 +159,9 @@ pub struct Row {
     /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
+    /// The name of its work where a ref is called like its agent or fork, and would be merged in its place.
+    #[serde(skip)]
+    pub(super) clear_name: Option<String>,
     /// When its clone was made, RFC 3339 UTC.
     #[serde(skip)]
     pub(super) made_at: Option<String>,
@@ -232,9 +236,27 @@ impl Row {
             || (agent.is_none() && fork.is_some_and(is_fork))
     }
 
+    /// Finds a name to merge it by, where a ref has the usual one.
+    pub(super) fn find_clear_name(&mut self, repo: &Repo) {
+        let fork = self.fork.as_deref().filter(|_| self.elsewhere.is_none());
+        self.clear_name = match (self.agent.as_deref(), fork) {
+            (Some(agent), Some(_)) => published_forks::clear_name_of_agent(repo, agent),
+            (None, Some(fork)) => published_forks::clear_name_of_fork(repo, fork),
+            (_, None) => None,
+        };
+    }
+
+    /// Returns `true` if a ref is called like its agent or fork: that name means the ref.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.clear_name.is_some()
+    }
+
     /// Returns the name to merge it by.
     pub(crate) fn merged_as(&self) -> Option<String> {
         let fork = self.fork.as_deref();
+        if self.clear_name.is_some() && self.unsaved.is_some() == self.agent.is_some() {
+            return self.clear_name.clone();
+        }
         Some(match self.agent.as_deref() {
             // The name of an agent stands for its current checkout.
             Some(agent) if self.unsaved.is_none() => format!("{agent}/{}", fork?),

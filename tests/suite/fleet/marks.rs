@@ -369,3 +369,39 @@ fn the_next_step_fits_a_line_however_many_agents_there_are() {
     assert!(next.len() <= 80, "{next}");
     assert!(next.contains("9 merge cleanly: worker-1") && next.ends_with(" more"), "{next}");
 }
+
+#[test]
+fn who_is_done_lands_by_name_of_no_ref() {
+    let desk = Sandbox::new();
+    desk.git(&["switch", "-qc", "unfinished"]);
+    desk.write("unfinished.txt", "not yet\n");
+    desk.colony(&["commit", "-m", "unfinished", "--all"]);
+    desk.git(&["switch", "-q", "main"]);
+    let refs = ["tags/", "heads/", "remotes/", "", "tags/fork/", "remotes/*/HEAD"];
+    for (at, place) in refs.iter().enumerate() {
+        let name = format!("agent{at}");
+        let clone = agent(&desk, &name);
+        commit(&clone, &format!("{name}.txt"), "done\n");
+        clone.colony(&["agents", "done"]);
+        let other = match place.split_once('*') {
+            Some((before, after)) => format!("refs/{before}{name}{after}"),
+            None => format!("refs/{place}{name}"),
+        };
+        desk.git(&["update-ref", &other, "unfinished"]);
+        let next = desk.json(&["fleet"])["next"]["command"].as_str().unwrap().to_owned();
+        let previewed = desk.json(&["land", "-n", "--no-test"]);
+        assert_eq!(previewed["landed"][0]["agent"], *name, "{other}: {previewed:#}");
+        // The advice is typed as it stands.
+        if next.starts_with("git colony merge ") {
+            let words = desk.process("sh").args(["-c", &format!("printf '%s\\n' {next}")]).output();
+            let words = String::from_utf8(words.unwrap().stdout).unwrap();
+            let args: Vec<&str> = words.lines().skip(2).chain(["-n"]).collect();
+            assert_eq!(desk.json(&args)["files_changed"], 1, "{other}: {next}");
+        }
+        let landed = desk.json(&["land", "--no-test"]);
+        assert_eq!(landed["ok"], true, "{other}: {landed:#}");
+        assert!(desk.path(&format!("{name}.txt")).exists(), "{other}");
+        assert!(!desk.path("unfinished.txt").exists(), "{other}");
+        desk.git(&["update-ref", "-d", &other]);
+    }
+}
