@@ -91,6 +91,9 @@ fn refused(name: &str, meaning: &str) -> Row {
 /// Writes branches, tags and a fork.
 fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
     for (name, id) in [
+        ("heads/auto/nightly", side),
+        ("heads/checkpoint/two", side),
+        ("heads/20261130T120000Z-x", side),
         ("heads/side", side),
         ("heads/both", side),
         ("heads/beef", side),
@@ -103,13 +106,29 @@ fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
     }
 }
 
+/// Labels, or their beginnings, that look like the id of a checkpoint.
+const LIKE_IDS: [&str; 5] =
+    ["auto/nightly", "auto/only", "checkpoint/two-a", "checkpoint/two-b", "20261130T120000Z-x"];
+
+/// What these mean: the branch of that name where there is one.
+fn like_ids(objects: &[String]) -> [Row; 4] {
+    let [_, side, _, _, good, ..] = objects else { panic!() };
+    [
+        refused("auto/nightly", side),
+        refused("20261130T120000Z-x", side),
+        row("checkpoint/two", side),
+        row("auto/only", good),
+    ]
+}
+
 /// Names that count a commit from another one, and what each means.
-fn counted(objects: &[String], id: &str) -> [Row; 9] {
+fn counted(objects: &[String], id: &str) -> [Row; 10] {
     let [_, side, _, work, good, last, of_ada] = objects else { panic!() };
     let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
     [
         row("side~0", side),
         row("work^{}", work),
+        row("auto/nightly~0", side),
         row("ada~0", of_ada),
         row("ada/fork/ada~0", of_ada),
         Row("ada~99".to_owned(), unknown.map(str::to_owned)),
@@ -131,7 +150,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
     ada.git(&["reset", "-q", "--hard", of_ada]);
     ada.colony(&["checkpoint", "--off-branch", "-m", "of ada"]);
     let labels = ["both", "tagged", "ada", "beef stew", "twice one", "twice two"];
-    for label in labels {
+    for label in labels.iter().chain(&LIKE_IDS) {
         sandbox.colony(&["checkpoints", "tag", "-m", label, good]);
     }
     let made = sandbox.json(&["checkpoints", "tag", "-m", "good state", good]);
@@ -180,7 +199,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
         Row("nothing".to_owned(), unknown.map(str::to_owned)),
         row("nobody@", "revision-not-found"),
     ];
-    rows.extend(counted(&objects, id));
+    rows.extend(counted(&objects, id).into_iter().chain(like_ids(&objects)));
     (objects, rows)
 }
 
