@@ -69,7 +69,7 @@ impl Named {
     pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> Result<String> {
         match (&self.published, &self.elsewhere) {
             (Some(published), _) => published.spelled_out(repo),
-            (None, Some(agent)) => Ok(agent.spelled_out(repo)),
+            (None, Some(agent)) => Ok(spelled_out(repo, agent)),
             (None, None) => Ok(self.full_name(repo)),
         }
     }
@@ -155,7 +155,7 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
             }
             let what =
                 format!("{} here or an agent of machine '{}'", here.kind(), agent.place.machine);
-            let names = [here.spelled_out(repo)?, agent.spelled_out(repo)];
+            let names = [here.spelled_out(repo)?, spelled_out(repo, &agent)];
             Err(ambiguous(typed, &what, &names))
         }
         _ => named,
@@ -187,7 +187,7 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
     if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
         return Ok(named);
     }
-    if !names_another && let Some(agent) = machines::find(repo, typed)? {
+    if !names_another && let Some(agent) = agent_elsewhere(repo, typed)? {
         return Ok(Named::elsewhere(agent));
     }
     match repo.resolve_commit(typed) {
@@ -197,6 +197,23 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
             None => Err(misspelt(repo, typed, unknown)?),
         },
     }
+}
+
+/// Finds an agent of another machine by `<machine>/<agent>`, or by its own name if it is the only one of that name.
+fn agent_elsewhere(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+    let mut fitting = machines::fitting(repo, typed)?;
+    if let [one, other, ..] = fitting.as_slice() {
+        let what = format!("'{}' or '{}'", one.name, other.name);
+        return Err(ambiguous(typed, &what, &[one, other].map(|agent| spelled_out(repo, agent))));
+    }
+    Ok(fitting.pop())
+}
+
+/// Returns the name of an agent of another machine if it stands for nothing else; otherwise its full name.
+fn spelled_out(repo: &Repo, agent: &RemoteAgent) -> String {
+    let is_it = |named: Named| named.elsewhere.is_some_and(|it| it.full_name == agent.full_name);
+    let is_clear = find_short(repo, &agent.name).is_ok_and(is_it);
+    if is_clear { agent.name.clone() } else { agent.full_name.clone() }
 }
 
 /// Splits a name from how a commit is counted from it: `ada` and `~2`, `@{1}` and `^`. The second is empty for a name
