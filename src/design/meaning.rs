@@ -11,7 +11,7 @@
 //! A full name (`fork::names::is_full_name`) is never refused. `AGENT@`, uncommitted work, is known above
 //! (`agents::agent_state`).
 
-use crate::git::{RefName, Repo};
+use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
@@ -171,6 +171,14 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
         };
         !name.is_empty() && !find_first(repo, name).is_ok_and(is_here)
     })
+}
+
+/// Returns `true` for a name that no published work can have: a position, HEAD, a commit counted from it, a whole id.
+pub fn is_never_of_others(typed: &str) -> bool {
+    let (name, _) = names::split_way(typed);
+    checkpoint_names::is_position(name)
+        || checkpoint_names::is_counted_from_head(name)
+        || Oid::parse(name).is_some()
 }
 
 /// Makes the error for an operation that does not exist.

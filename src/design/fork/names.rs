@@ -10,7 +10,7 @@ pub(in crate::design) use super::published_forks::ambiguous;
 
 use super::machines::RemoteAgent;
 use super::published_forks::{self, Published};
-use super::published_forks::{clear_or, has_ref};
+use super::published_forks::{clear_or, has_ref, is_ref};
 use super::remote_forks::RemoteFork;
 use super::{fork_record, machines, remote_forks};
 
@@ -180,7 +180,8 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
     }
     // A tag, or HEAD, takes precedence over an agent; a possible prefix of an id does not.
     let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
+    let is_ref = || is_ref(repo, typed) || has_ref(repo, &format!("refs/remotes/{typed}/HEAD"));
+    let names_another = (!is_hex || is_ref()) && repo.resolve_commit(typed).is_ok();
     if !names_another && let Some(published) = published_forks::find(repo, typed)? {
         return Ok(Named::published(published));
     }

@@ -301,3 +301,69 @@ fn a_label_hides_no_commit_and_no_range() {
     assert_eq!(answers(), before);
     assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
 }
+
+/// Deletes the copies of what agents have published.
+fn forget_others(sandbox: &Sandbox) {
+    let below = "refs/colony-local/agents/";
+    for copy in sandbox.git(&["for-each-ref", "--format=%(refname)", below]).lines() {
+        sandbox.git(&["update-ref", "-d", copy]);
+    }
+}
+
+#[test]
+fn a_name_means_the_same_before_and_after_others_are_read() {
+    let sandbox = Sandbox::new();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    let tagged = sandbox.git(&["commit-tree", "-p", &head, "-m", "tagged", &tree]);
+    // The second and third name of each kind may be the beginning of an id.
+    let kinds = [
+        ("refs/tags/", ["zed", "ada", "abed"]),
+        ("refs/heads/", ["zoe", "dee", "deed"]),
+        ("refs/heads/fork/", ["zoo", "abe", "face"]),
+        ("refs/remotes/", ["zac", "bea", "bead"]),
+    ];
+    for (kind, names) in kinds {
+        for name in names {
+            let clone = agent(&sandbox, name);
+            clone.write("a.txt", format!("of {name}\n"));
+            clone.colony(&["commit", "-m", name, "--all"]);
+            sandbox.git(&["update-ref", &format!("{kind}{name}"), &tagged]);
+        }
+    }
+    let commands = [
+        "restore -fn NAME",
+        "checkpoints tag -n -m new NAME",
+        "decide -n -m new --implements NAME",
+        "diff NAME",
+        "merge -n NAME",
+    ];
+    let mut wrong = Vec::new();
+    for (kind, names) in kinds {
+        let mut answers = Vec::new();
+        for name in names {
+            for command in commands {
+                forget_others(&sandbox);
+                let answer = || {
+                    let it = sandbox.json(&words(command, name));
+                    let shown = [&it["ok"], &it["code"], &it["sha"], &it["commit_a"]];
+                    format!("{command}: {shown:?}")
+                };
+                let first = answer();
+                sandbox.colony(&["fleet"]);
+                let second = answer();
+                if first != second {
+                    wrong.push(format!("{kind}{name}: {first}, then {second}"));
+                }
+                answers.push(second);
+            }
+        }
+        let [one, rest @ ..] = &answers.chunks(commands.len()).collect::<Vec<_>>()[..] else {
+            panic!()
+        };
+        if rest.iter().any(|other| other != one) {
+            wrong.push(format!("{kind}{names:?}: {answers:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
