@@ -2,6 +2,7 @@
 //! order, says `design::meaning`.
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
@@ -112,6 +113,38 @@ pub(in crate::design) fn is_full_name(typed: &str) -> bool {
     typed.starts_with("refs/") || Oid::parse(typed).is_some()
 }
 
+/// Refuses the ref of a record of ours as a commit, also where a commit is counted from it, and by the other names that git
+/// takes for a ref: without `refs/`, or below the name of a worktree.
+fn refuse_record(repo: &Repo, typed: &str) -> Result<()> {
+    let (name, _) = split_way(typed);
+    let name = name.split("@{").next().unwrap_or(name);
+    let is_of_worktree = ["main-worktree/", "worktrees/"].iter().any(|it| name.starts_with(it));
+    let below = name.find("refs/colony").filter(|_| is_of_worktree);
+    let is_ours = |full: &str| ref_names::is_record(&RefName::from(full)) && has_ref(repo, full);
+    let full = match below.and_then(|at| name.get(at..)) {
+        Some(full) => full.to_owned(),
+        None if name.starts_with("refs/") => name.to_owned(),
+        None => format!("refs/{name}"),
+    };
+    if !is_ours(&full) || (full != name && find_branch(repo, name)?.is_some()) {
+        return Ok(());
+    }
+    let operation = ref_names::parse_operation(&RefName::from(full.as_str()));
+    let Some((key, id)) = operation.filter(|_| full == name) else {
+        let message = format!("'{full}' is a record of git-colony, not a commit");
+        let hint = format!("git show {}", shell_word(&full));
+        return Err(Error::new(Code::InvalidValue, message).unchanged().hint(hint));
+    };
+    Err(if typed == full {
+        let message = format!("{id} of worktree {key} is not of this worktree");
+        Error::new(Code::OperationNotFound, message).hint("git colony ops --all-worktrees")
+    } else {
+        let message = format!("{id} is an operation: no commit is counted from it");
+        Error::new(Code::InvalidValue, message).hint("git colony ops --all-worktrees")
+    }
+    .unchanged())
+}
+
 /// Finds what a full name stands for.
 fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     if !is_full_name(typed) {
@@ -143,6 +176,7 @@ fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<Named>> {
 /// checkout stands for that branch as published. If the branch here has commits of its own, the
 /// name is refused.
 pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
+    refuse_record(repo, typed)?;
     if let Some(named) = of_full_name(repo, typed)? {
         return Ok(named);
     }

@@ -302,6 +302,72 @@ fn a_label_hides_no_commit_and_no_range() {
     assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
 }
 
+/// The refs of ours by whether they hold a record, which is a commit of files that end in `.json`.
+fn our_refs(sandbox: &Sandbox) -> [Vec<String>; 2] {
+    let refs =
+        sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/", "refs/colony-local/"]);
+    let is_record = |name: &&str| {
+        let files = sandbox.git(&["ls-tree", "-r", "--name-only", name]);
+        files.lines().any(|file| file.ends_with(".json"))
+    };
+    let (records, work): (Vec<_>, Vec<_>) = refs.lines().partition(is_record);
+    [records, work].map(|names| names.into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn no_record_of_ours_is_a_commit() {
+    let sandbox = Sandbox::new();
+    let ada = agent(&sandbox, "ada");
+    ada.write("a.txt", "of ada\n");
+    ada.colony(&["commit", "-m", "of ada", "--all"]);
+    sandbox.colony(&["blackboard", "put", "plan", "key", "value"]);
+    sandbox.colony(&["fork", "work", "--no-switch"]);
+    let made = sandbox.json(&["checkpoint", "--off-branch", "-m", "one"]);
+    let linked = sandbox.outside().join("linked");
+    sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "linked"]);
+    let linked = sandbox.at(linked);
+    linked.colony(&["checkpoint", "--off-branch", "-m", "two"]);
+    sandbox.colony(&["log", "ada"]);
+    let [records, work] = our_refs(&sandbox);
+    for kind in ["/ops/", "colony/forks/", "/blackboard/", "/agents/"] {
+        assert!(records.iter().any(|name| name.contains(kind)), "{kind}: {records:?}");
+    }
+    let commands =
+        ["restore -fn NAME", "diff NAME main", "log NAME", "merge -n NAME", "cherry-pick -n NAME"];
+    let own = sandbox.json(&["restore", "-fn", made["op"].as_str().unwrap()])["sha"].clone();
+    let mut wrong = Vec::new();
+    for name in &records {
+        let short = name.strip_prefix("refs/").unwrap().to_owned();
+        let counted = ["~1", "^2", "^{}", "@{0}"].map(|way| format!("{name}{way}"));
+        let others = [name.clone(), short, format!("main-worktree/{name}")];
+        for typed in counted.into_iter().chain(others) {
+            for (command, view) in commands.iter().flat_map(|it| [(it, &*sandbox), (it, &linked)]) {
+                let answer = view.json(&words(command, &typed));
+                // The whole name of an operation of this worktree is the state before it.
+                let takes_it = command.starts_with("restore") || command.starts_with("diff");
+                let is_state = takes_it && typed == *name && name.contains("/ops/");
+                if answer["ok"] == true && !is_state {
+                    wrong.push(format!("{command}: {typed} is {answer}"));
+                }
+            }
+        }
+    }
+    for name in &work {
+        let answer = sandbox.json(&["log", name]);
+        if answer["ok"] != true {
+            wrong.push(format!("{name}: {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(!work.is_empty());
+    let operation =
+        records.iter().find(|name| sandbox.json(&["restore", "-fn", name])["sha"] == own);
+    let operation = operation.unwrap();
+    assert_eq!(linked.error(&["restore", operation]), "operation-not-found");
+    assert_eq!(linked.error(&["diff", operation]), "operation-not-found");
+    assert_eq!(sandbox.error(&["log", &format!("{operation}~1")]), "invalid-value");
+}
+
 /// Deletes the copies of what agents have published.
 fn forget_others(sandbox: &Sandbox) {
     let below = "refs/colony-local/agents/";
