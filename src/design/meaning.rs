@@ -11,12 +11,12 @@
 //! A full name (`fork::names::is_full_name`) is never refused. `AGENT@`, uncommitted work, is known above
 //! (`agents::agent_state`).
 
-use crate::git::{RefName, Repo};
+use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
 use crate::store::operation::Log;
-use crate::store::operation::log::LogEntry;
 use crate::store::refs::ref_names;
 
 use super::checkpoint::checkpoint_names;
@@ -50,11 +50,18 @@ pub(in crate::design) fn refuse_operation(
     id: OperationId,
     line: &Named,
 ) -> Result<()> {
-    let Some(operation) = Log::here(repo)?.find(id).map(LogEntry::name) else {
+    let log = Log::here(repo)?;
+    let Some(operation) = log.find(id) else {
         return Ok(());
     };
     let what = format!("an operation or {}", line.kind());
-    Err(names::ambiguous(typed, &what, &[operation.to_string(), line.spelled_out(repo)?]))
+    let line = line.spelled_out(repo)?;
+    let refused = names::ambiguous(typed, &what, &[operation.name().to_string(), line.clone()]);
+    Err(match operation.record.snapshot {
+        Some(_) => refused,
+        // It has no state to compare.
+        None => refused.hint(format!("git colony ops show {id}   # or log {}", shell_word(&line))),
+    })
 }
 
 /// Returns the name of an operation that commands take for nothing else: `op-12`, or that of its ref where a branch, a tag
@@ -73,6 +80,11 @@ pub(in crate::design) fn operation_of_ref(repo: &Repo, typed: &str) -> Option<Op
     let (worktree, id) = ref_names::parse_operation(&RefName::from(typed))?;
     let places = Places::find(repo).ok().flatten()?;
     (places.key == worktree).then_some(id)
+}
+
+/// Reads the name of an operation, for commands that take nothing else: `op-12`, or the ref that keeps it here.
+pub fn find_operation(repo: &Repo, typed: &str) -> Option<OperationId> {
+    OperationId::of_name(typed).or_else(|| operation_of_ref(repo, typed))
 }
 
 /// Finds the first meaning of a name.
@@ -123,13 +135,24 @@ pub fn find_commit(repo: &Repo, typed: &str) -> Result<Named> {
     match find_first(repo, typed)? {
         Meaning::Line(named) => Ok(*named),
         Meaning::Checkpoint(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
-        Meaning::Operation(id) if Log::here(repo)?.find(id).is_none() => Err(no_operation(id)),
-        Meaning::Operation(id) => Err(Error::new(
-            Code::RevisionNotFound,
-            format!("{id} is an operation, and stands for the files before it, not a commit"),
-        )
-        .hint(format!("git colony restore {id} -n   # or diff {id}"))),
+        Meaning::Operation(id) => Err(no_commit(repo, id)?),
     }
+}
+
+/// Makes the error for an operation where a commit is needed, with a command that takes it.
+fn no_commit(repo: &Repo, id: OperationId) -> Result<Error> {
+    let log = Log::here(repo)?;
+    let Some(operation) = log.find(id) else {
+        return Ok(no_operation(id));
+    };
+    let message = format!("{id} is an operation, and stands for the files before it, not a commit");
+    let name = operation_name(repo, id);
+    let hint = match operation.record.snapshot {
+        Some(_) if name.starts_with("refs/") => format!("git colony restore {name} -n"),
+        Some(_) => format!("git colony restore {name} -n   # or diff {name}"),
+        None => format!("git colony ops show {id}"),
+    };
+    Ok(Error::new(Code::RevisionNotFound, message).hint(hint))
 }
 
 /// Two names in one word: `A..B` or `A...B`.
@@ -171,6 +194,14 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
         };
         !name.is_empty() && !find_first(repo, name).is_ok_and(is_here)
     })
+}
+
+/// Returns `true` for a name that no published work can have: a position, HEAD, a commit counted from it, a whole id.
+pub fn is_never_of_others(typed: &str) -> bool {
+    let (name, _) = names::split_way(typed);
+    checkpoint_names::is_position(name)
+        || checkpoint_names::is_counted_from_head(name)
+        || Oid::parse(name).is_some()
 }
 
 /// Makes the error for an operation that does not exist.

@@ -63,17 +63,24 @@ pub(in crate::design) fn is_position(name: &str) -> bool {
     parse_position(name).is_some()
 }
 
-/// Finds the checkpoint with a whole id, with or without `checkpoint/` and `auto/`; `None` for any other name.
+/// Finds the checkpoint with a whole id, with or without `checkpoint/` and `auto/`; `None` for any other name, also for a
+/// label that looks like one: a remote may have written it.
 pub(in crate::design) fn of_whole_id(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
-    let is_own = name.starts_with("checkpoint/") || name.starts_with("auto/");
-    let time = name.rsplit_once('-').and_then(|(time, _)| time::parse_compact(time));
-    if !is_own && time.is_none() {
+    let short = name.strip_prefix("checkpoint/").or_else(|| name.strip_prefix("auto/"));
+    let time = short.unwrap_or(name).rsplit_once('-').map(|(time, _)| time);
+    if time.and_then(time::parse_compact).is_none() {
         return Ok(None);
     }
-    match find(repo, name) {
-        Ok(found) => Ok(Some(found).filter(|found| found.is_named_fully(name))),
-        Err(unknown) if unknown.code() == Code::CheckpointNotFound => Ok(None),
-        Err(error) => Err(error),
+    let is_it = |id: &str| id == name || id.split_once('/').is_some_and(|(_, short)| short == name);
+    let [named, automatic] =
+        [list(repo, CheckpointKind::Named)?, list(repo, CheckpointKind::Automatic)?];
+    let mut fitting = [named.sound, automatic.sound].concat();
+    fitting.retain(|checkpoint| is_it(&checkpoint.checkpoint_id));
+    let found = only(name, fitting)?;
+    let mut damaged = named.damaged.iter().chain(&automatic.damaged);
+    match damaged.find(|checkpoint| is_it(&checkpoint.checkpoint_id)) {
+        Some(damaged) if found.is_none() => Err(damaged.refusal()),
+        _ => Ok(found),
     }
 }
 

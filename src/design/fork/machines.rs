@@ -19,7 +19,6 @@ use crate::store::record_format;
 use crate::store::refs::ref_names;
 
 use super::fork_record::{self, ForkRecord};
-use super::published_forks::{ambiguous, clear_or};
 
 /// The format that this version reads and writes.
 const FORMAT: u32 = 1;
@@ -170,11 +169,6 @@ impl AgentWork {
 }
 
 impl RemoteAgent {
-    /// Returns a name that stands for nothing else than it.
-    pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> String {
-        clear_or(repo, self.name.clone(), self.full_name.clone())
-    }
-
     /// Returns its fork as if its record were here; `None` where the commit that it was created at is not.
     pub(in crate::design) fn record(&self, repo: &Repo) -> Option<ForkRecord> {
         let base = self.work.base.filter(|base| repo.peel_to_commit(*base) == Some(*base))?;
@@ -272,22 +266,13 @@ pub fn tips(repo: &Repo, refs: &[FoundRef]) -> BTreeMap<String, Oid> {
     agents.map(|agent| (agent.name, agent.work.commit)).collect()
 }
 
-/// Finds an agent of another machine by `<machine>/<agent>`, or by its own name if it is the only one of that name.
-pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+/// Lists the agents of other machines that a name may stand for: `<machine>/<agent>`, or else the agent's own name.
+pub(in crate::design) fn fitting(repo: &Repo, typed: &str) -> Result<Vec<RemoteAgent>> {
     let all = list(repo)?;
-    let exact = all.iter().find(|agent| agent.name == typed);
-    if exact.is_some() {
-        return Ok(exact.cloned());
-    }
-    let mut same = all.iter().filter(|agent| agent.work.agent == typed);
-    let (Some(one), other) = (same.next(), same.next()) else {
-        return Ok(None);
-    };
-    let Some(other) = other else {
-        return Ok(Some(one.clone()));
-    };
-    let what = format!("'{}' or '{}'", one.name, other.name);
-    Err(ambiguous(typed, &what, &[one, other].map(|agent| agent.spelled_out(repo))))
+    Ok(match all.iter().find(|agent| agent.name == typed) {
+        Some(exact) => vec![exact.clone()],
+        None => all.into_iter().filter(|agent| agent.work.agent == typed).collect(),
+    })
 }
 
 /// Finds an agent of another machine by `<machine>/<agent>`.

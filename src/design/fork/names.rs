@@ -2,6 +2,7 @@
 //! order, says `design::meaning`.
 
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::membership::Membership;
 use crate::store::refs::ref_names;
@@ -10,7 +11,7 @@ pub(in crate::design) use super::published_forks::ambiguous;
 
 use super::machines::RemoteAgent;
 use super::published_forks::{self, Published};
-use super::published_forks::{clear_or, has_ref};
+use super::published_forks::{clear_or, has_ref, is_ref};
 use super::remote_forks::RemoteFork;
 use super::{fork_record, machines, remote_forks};
 
@@ -69,7 +70,7 @@ impl Named {
     pub(in crate::design) fn spelled_out(&self, repo: &Repo) -> Result<String> {
         match (&self.published, &self.elsewhere) {
             (Some(published), _) => published.spelled_out(repo),
-            (None, Some(agent)) => Ok(agent.spelled_out(repo)),
+            (None, Some(agent)) => Ok(spelled_out(repo, agent)),
             (None, None) => Ok(self.full_name(repo)),
         }
     }
@@ -112,6 +113,38 @@ pub(in crate::design) fn is_full_name(typed: &str) -> bool {
     typed.starts_with("refs/") || Oid::parse(typed).is_some()
 }
 
+/// Refuses the ref of a record of ours as a commit, also where a commit is counted from it, and by the other names that git
+/// takes for a ref: without `refs/`, or below the name of a worktree.
+fn refuse_record(repo: &Repo, typed: &str) -> Result<()> {
+    let (name, _) = split_way(typed);
+    let name = name.split("@{").next().unwrap_or(name);
+    let is_of_worktree = ["main-worktree/", "worktrees/"].iter().any(|it| name.starts_with(it));
+    let below = name.find("refs/colony").filter(|_| is_of_worktree);
+    let is_ours = |full: &str| ref_names::is_record(&RefName::from(full)) && has_ref(repo, full);
+    let full = match below.and_then(|at| name.get(at..)) {
+        Some(full) => full.to_owned(),
+        None if name.starts_with("refs/") => name.to_owned(),
+        None => format!("refs/{name}"),
+    };
+    if !is_ours(&full) || (full != name && find_branch(repo, name)?.is_some()) {
+        return Ok(());
+    }
+    let operation = ref_names::parse_operation(&RefName::from(full.as_str()));
+    let Some((key, id)) = operation.filter(|_| full == name) else {
+        let message = format!("'{full}' is a record of git-colony, not a commit");
+        let hint = format!("git show {}", shell_word(&full));
+        return Err(Error::new(Code::InvalidValue, message).unchanged().hint(hint));
+    };
+    Err(if typed == full {
+        let message = format!("{id} of worktree {key} is not of this worktree");
+        Error::new(Code::OperationNotFound, message).hint("git colony ops --all-worktrees")
+    } else {
+        let message = format!("{id} is an operation: no commit is counted from it");
+        Error::new(Code::InvalidValue, message).hint("git colony ops --all-worktrees")
+    }
+    .unchanged())
+}
+
 /// Finds what a full name stands for.
 fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     if !is_full_name(typed) {
@@ -143,6 +176,7 @@ fn of_full_name(repo: &Repo, typed: &str) -> Result<Option<Named>> {
 /// checkout stands for that branch as published. If the branch here has commits of its own, the
 /// name is refused.
 pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
+    refuse_record(repo, typed)?;
     if let Some(named) = of_full_name(repo, typed)? {
         return Ok(named);
     }
@@ -155,7 +189,7 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
             }
             let what =
                 format!("{} here or an agent of machine '{}'", here.kind(), agent.place.machine);
-            let names = [here.spelled_out(repo)?, agent.spelled_out(repo)];
+            let names = [here.spelled_out(repo)?, spelled_out(repo, &agent)];
             Err(ambiguous(typed, &what, &names))
         }
         _ => named,
@@ -180,14 +214,15 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
     }
     // A tag, or HEAD, takes precedence over an agent; a possible prefix of an id does not.
     let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let names_another = !is_hex && repo.resolve_commit(typed).is_ok();
+    let is_ref = || is_ref(repo, typed) || has_ref(repo, &format!("refs/remotes/{typed}/HEAD"));
+    let names_another = (!is_hex || is_ref()) && repo.resolve_commit(typed).is_ok();
     if !names_another && let Some(published) = published_forks::find(repo, typed)? {
         return Ok(Named::published(published));
     }
     if !names_another && let Some(named) = fork_of_remote(repo, typed)? {
         return Ok(named);
     }
-    if !names_another && let Some(agent) = machines::find(repo, typed)? {
+    if !names_another && let Some(agent) = agent_elsewhere(repo, typed)? {
         return Ok(Named::elsewhere(agent));
     }
     match repo.resolve_commit(typed) {
@@ -197,6 +232,23 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
             None => Err(misspelt(repo, typed, unknown)?),
         },
     }
+}
+
+/// Finds an agent of another machine by `<machine>/<agent>`, or by its own name if it is the only one of that name.
+fn agent_elsewhere(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
+    let mut fitting = machines::fitting(repo, typed)?;
+    if let [one, other, ..] = fitting.as_slice() {
+        let what = format!("'{}' or '{}'", one.name, other.name);
+        return Err(ambiguous(typed, &what, &[one, other].map(|agent| spelled_out(repo, agent))));
+    }
+    Ok(fitting.pop())
+}
+
+/// Returns the name of an agent of another machine if it stands for nothing else; otherwise its full name.
+fn spelled_out(repo: &Repo, agent: &RemoteAgent) -> String {
+    let is_it = |named: Named| named.elsewhere.is_some_and(|it| it.full_name == agent.full_name);
+    let is_clear = find_short(repo, &agent.name).is_ok_and(is_it);
+    if is_clear { agent.name.clone() } else { agent.full_name.clone() }
 }
 
 /// Splits a name from how a commit is counted from it: `ada` and `~2`, `@{1}` and `^`. The second is empty for a name

@@ -11,6 +11,7 @@ use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::ref_names;
 
 use super::fork_record::ForkRecord;
+use super::machines;
 
 /// A published branch.
 #[derive(Clone, Debug)]
@@ -296,7 +297,12 @@ fn spelled_out(
     let same = |copy: &&Copy| copy.agent.as_deref() == agent && copy.rest == head;
     match agent {
         Some(agent) if copies.iter().filter(same).count() == 1 => {
-            clear_or(repo, format!("{agent}/{branch}"), full_name.to_owned())
+            let name = format!("{agent}/{branch}");
+            // A machine may have the name of the agent, and an agent there that of the branch.
+            match machines::of_whole_name(repo, &name) {
+                Ok(None) => clear_or(repo, name, full_name.to_owned()),
+                _ => full_name.to_owned(),
+            }
         }
         _ => full_name.to_owned(),
     }

@@ -201,14 +201,10 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     };
     let record = &entry.record;
     let Some(snapshot) = record.snapshot else {
-        return Err(Error::new(
-            Code::OperationNotFound,
-            format!(
-                "{id} ({}) did not record the files, so it has no state to restore",
-                record.kind.as_str()
-            ),
-        )
-        .hint("git colony undo   # undoes the newest operation"));
+        let kind = record.kind.as_str();
+        let message = format!("{id} ({kind}) recorded no files: there is no state to restore");
+        let hint = format!("git colony ops show {id}");
+        return Err(Error::new(Code::OperationNotFound, message).hint(hint));
     };
     // A checkpoint changes no file: the files before it are the files in it.
     let tree = repo.read_commit(snapshot)?.tree;

@@ -133,7 +133,8 @@ impl Search<'_> {
             let change = changes.find(|change| change.old != change.new);
             let moved = change.map(|change| change.name.short()).unwrap_or_default();
             let message = format!("{id} moved '{moved}', not '{branch}'");
-            let hint = format!("git colony revert {id} --into {}", typed_word(&moved));
+            let name = meaning::operation_name(self.repo(), id);
+            let hint = format!("git colony revert {name} --into {}", typed_word(&moved));
             return Err(refused(Code::InvalidValue, message).hint(hint));
         };
         if !is_in(self.repo(), whole.to, self.target.tip)? {

@@ -80,7 +80,7 @@ fn plan(session: &Session, request: Request) -> Result<Planned> {
         Steps::Newest(count) => wanted = count,
         Steps::Of(operation) => match alone(session, &log, direction, operation)? {
             Some(entry) => direction = Direction::Alone(entry),
-            None => require_newest(&log, direction, operation)?,
+            None => require_newest(session, &log, direction, operation)?,
         },
     }
     if wanted > 1 {
@@ -153,7 +153,12 @@ fn alone(
 }
 
 /// Refuses an operation that others stand upon: taking it back alone would not be the state before it.
-fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Result<()> {
+fn require_newest(
+    session: &Session,
+    log: &Log,
+    direction: Direction,
+    operation: OperationId,
+) -> Result<()> {
     let verb = direction.kind().as_str();
     let stack = log.steps(direction.kind());
     let of: Vec<_> = stack.iter().map(|entry| origin_of(log, &entry.record).op).collect();
@@ -167,9 +172,13 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
                 above.collect::<Vec<_>>().join(", "),
             );
             let steps = later + 1;
-            let hint = format!(
-                "git colony {verb} {steps} -n   # previews it; or git colony restore {operation}"
-            );
+            let or_restore = |entry: &LogEntry| plain_git::or_restore(&session.repo, &entry.record);
+            let words = log
+                .find(operation)
+                .map(or_restore)
+                .filter(|words| !words.is_empty())
+                .unwrap_or_else(|| "   # previews it".to_owned());
+            let hint = format!("git colony {verb} {steps} -n{words}");
             Err(Error::new(Code::InvalidValue, message)
                 .unchanged()
                 .detail("steps", steps)

@@ -79,6 +79,26 @@ pub fn backed_up(backup: &RefName) -> Option<RefName> {
     Some(RefName::new([b"refs/", below.get(slash + 1..)?].concat()))
 }
 
+/// Returns `true` for one of our refs that holds a record: neither a checkpoint, nor a copy of the work of others or of
+/// what a ref was.
+pub fn is_record(name: &RefName) -> bool {
+    if let Some(name) = backed_up(name) {
+        return is_record(&name);
+    }
+    let text = name.to_string();
+    let kind = |(folder, at): &(&str, usize)| text.strip_prefix(folder)?.split('/').nth(*at);
+    match [(AGENTS, 2), (DESKS, 1), (REMOTES, 1)].iter().find_map(kind) {
+        Some(kind) => !COPIED_WORK.contains(&kind),
+        None => {
+            let is_below = |folders: [&str; 2]| folders.iter().any(|it| text.starts_with(it));
+            is_below([PUBLISHED, PRIVATE]) && !is_below([CHECKPOINTS, AUTOMATIC])
+        }
+    }
+}
+
+/// The kinds of copied refs that hold work.
+const COPIED_WORK: [&str; 6] = ["heads", "tags", "on", "detached", "auto", "checkpoints"];
+
 /// Returns the prefix of all backups of one migration.
 pub fn backups_of(operation: OperationId) -> String {
     format!("{BACKUPS}{operation}/")

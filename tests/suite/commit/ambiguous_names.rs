@@ -113,6 +113,67 @@ fn what_undo_offers_means_the_operation() {
     assert_eq!(restored["sha"], before, "{hint}: {restored:#}");
 }
 
+/// Runs every command in a hint: also what is after `or`.
+fn run_all(view: &View, hint: &str) -> Vec<String> {
+    let mut hints = vec![hint.to_owned()];
+    if let Some((_, other)) = hint.split_once("or git colony ") {
+        let other = other.trim_end_matches(", as before it");
+        hints.push(format!("git colony {other}").replace("colony restore", "colony restore -fn"));
+    }
+    if let (Some((_, other)), true) = (hint.split_once("# or diff "), hint.contains("restore")) {
+        hints.push(format!("git colony diff {other}"));
+    }
+    hints.iter().map(|hint| run(view, hint)).filter(|failed| !failed.is_empty()).collect()
+}
+
+#[test]
+fn a_hint_about_an_operation_works_as_printed() {
+    let sandbox = Sandbox::new();
+    // The first operation recorded no files.
+    sandbox.colony(&["blackboard", "put", "plan", "key", "value"]);
+    for number in 1..=3 {
+        sandbox.write("a.txt", format!("{number}\n"));
+        sandbox.colony(&["checkpoint", "-m", &format!("state {number}"), "--off-branch"]);
+    }
+    assert_eq!(sandbox.error(&["restore", "-n", "op-1"]), "operation-not-found");
+    let names = ["op-1", "op-2", "op-3", "op-4"];
+    let refs = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/ops/"]);
+    let mut wrong = Vec::new();
+    for is_hidden in [false, true] {
+        for name in names.iter().filter(|_| is_hidden) {
+            beside(&sandbox, &[&format!("heads/{name}")]);
+        }
+        for name in names.into_iter().chain(refs.lines()) {
+            for command in ["undo", "log", "merge", "restore", "diff", "revert", "land"] {
+                // Where it does what it is told, there is no hint.
+                if command == "undo" && ["op-4", refs.lines().last().unwrap()].contains(&name) {
+                    continue;
+                }
+                let words: Vec<&str> = command.split(' ').chain([name]).collect();
+                let words = if command == "restore" { vec!["restore", "-fn", name] } else { words };
+                let answer = sandbox.json(&words);
+                let hint = answer["hint"].as_str().unwrap_or_default();
+                let failed = if hint.is_empty() { Vec::new() } else { run_all(&sandbox, hint) };
+                wrong.extend(failed.iter().map(|failed| format!("{command} {name}: {failed}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn commands_about_operations_take_their_full_names() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "changed\n");
+    let made = sandbox.json(&["checkpoint", "-m", "one"]);
+    let operation = made["op"].as_str().unwrap();
+    let refs = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/ops/"]);
+    let full = refs.lines().last().unwrap();
+    assert_eq!(sandbox.json(&["ops", "show", full])["op"], operation);
+    assert_eq!(sandbox.json(&["undo", full])["undone"], operation);
+    assert_eq!(sandbox.json(&["redo", full])["undone"], operation);
+}
+
 /// The clone of an agent that is here already.
 fn clone_of(sandbox: &Sandbox, name: &str) -> View {
     let path = sandbox.json(&["agents", "path", name])["path"].as_str().unwrap().to_owned();

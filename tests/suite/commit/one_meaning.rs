@@ -91,6 +91,9 @@ fn refused(name: &str, meaning: &str) -> Row {
 /// Writes branches, tags and a fork.
 fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
     for (name, id) in [
+        ("heads/auto/nightly", side),
+        ("heads/checkpoint/two", side),
+        ("heads/20261130T120000Z-x", side),
         ("heads/side", side),
         ("heads/both", side),
         ("heads/beef", side),
@@ -103,13 +106,29 @@ fn write_refs(sandbox: &Sandbox, [side, v1, work]: [&String; 3]) {
     }
 }
 
+/// Labels, or their beginnings, that look like the id of a checkpoint.
+const LIKE_IDS: [&str; 5] =
+    ["auto/nightly", "auto/only", "checkpoint/two-a", "checkpoint/two-b", "20261130T120000Z-x"];
+
+/// What these mean: the branch of that name where there is one.
+fn like_ids(objects: &[String]) -> [Row; 4] {
+    let [_, side, _, _, good, ..] = objects else { panic!() };
+    [
+        refused("auto/nightly", side),
+        refused("20261130T120000Z-x", side),
+        row("checkpoint/two", side),
+        row("auto/only", good),
+    ]
+}
+
 /// Names that count a commit from another one, and what each means.
-fn counted(objects: &[String], id: &str) -> [Row; 9] {
+fn counted(objects: &[String], id: &str) -> [Row; 10] {
     let [_, side, _, work, good, last, of_ada] = objects else { panic!() };
     let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
     [
         row("side~0", side),
         row("work^{}", work),
+        row("auto/nightly~0", side),
         row("ada~0", of_ada),
         row("ada/fork/ada~0", of_ada),
         Row("ada~99".to_owned(), unknown.map(str::to_owned)),
@@ -131,7 +150,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
     ada.git(&["reset", "-q", "--hard", of_ada]);
     ada.colony(&["checkpoint", "--off-branch", "-m", "of ada"]);
     let labels = ["both", "tagged", "ada", "beef stew", "twice one", "twice two"];
-    for label in labels {
+    for label in labels.iter().chain(&LIKE_IDS) {
         sandbox.colony(&["checkpoints", "tag", "-m", label, good]);
     }
     let made = sandbox.json(&["checkpoints", "tag", "-m", "good state", good]);
@@ -180,7 +199,7 @@ fn every_kind(sandbox: &Sandbox) -> (Vec<String>, Vec<Row>) {
         Row("nothing".to_owned(), unknown.map(str::to_owned)),
         row("nobody@", "revision-not-found"),
     ];
-    rows.extend(counted(&objects, id));
+    rows.extend(counted(&objects, id).into_iter().chain(like_ids(&objects)));
     (objects, rows)
 }
 
@@ -281,4 +300,136 @@ fn a_label_hides_no_commit_and_no_range() {
     }
     assert_eq!(answers(), before);
     assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
+}
+
+/// The refs of ours by whether they hold a record, which is a commit of files that end in `.json`.
+fn our_refs(sandbox: &Sandbox) -> [Vec<String>; 2] {
+    let refs =
+        sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/", "refs/colony-local/"]);
+    let is_record = |name: &&str| {
+        let files = sandbox.git(&["ls-tree", "-r", "--name-only", name]);
+        files.lines().any(|file| file.ends_with(".json"))
+    };
+    let (records, work): (Vec<_>, Vec<_>) = refs.lines().partition(is_record);
+    [records, work].map(|names| names.into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn no_record_of_ours_is_a_commit() {
+    let sandbox = Sandbox::new();
+    let ada = agent(&sandbox, "ada");
+    ada.write("a.txt", "of ada\n");
+    ada.colony(&["commit", "-m", "of ada", "--all"]);
+    sandbox.colony(&["blackboard", "put", "plan", "key", "value"]);
+    sandbox.colony(&["fork", "work", "--no-switch"]);
+    let made = sandbox.json(&["checkpoint", "--off-branch", "-m", "one"]);
+    let linked = sandbox.outside().join("linked");
+    sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "linked"]);
+    let linked = sandbox.at(linked);
+    linked.colony(&["checkpoint", "--off-branch", "-m", "two"]);
+    sandbox.colony(&["log", "ada"]);
+    let [records, work] = our_refs(&sandbox);
+    for kind in ["/ops/", "colony/forks/", "/blackboard/", "/agents/"] {
+        assert!(records.iter().any(|name| name.contains(kind)), "{kind}: {records:?}");
+    }
+    let commands =
+        ["restore -fn NAME", "diff NAME main", "log NAME", "merge -n NAME", "cherry-pick -n NAME"];
+    let own = sandbox.json(&["restore", "-fn", made["op"].as_str().unwrap()])["sha"].clone();
+    let mut wrong = Vec::new();
+    for name in &records {
+        let short = name.strip_prefix("refs/").unwrap().to_owned();
+        let counted = ["~1", "^2", "^{}", "@{0}"].map(|way| format!("{name}{way}"));
+        let others = [name.clone(), short, format!("main-worktree/{name}")];
+        for typed in counted.into_iter().chain(others) {
+            for (command, view) in commands.iter().flat_map(|it| [(it, &*sandbox), (it, &linked)]) {
+                let answer = view.json(&words(command, &typed));
+                // The whole name of an operation of this worktree is the state before it.
+                let takes_it = command.starts_with("restore") || command.starts_with("diff");
+                let is_state = takes_it && typed == *name && name.contains("/ops/");
+                if answer["ok"] == true && !is_state {
+                    wrong.push(format!("{command}: {typed} is {answer}"));
+                }
+            }
+        }
+    }
+    for name in &work {
+        let answer = sandbox.json(&["log", name]);
+        if answer["ok"] != true {
+            wrong.push(format!("{name}: {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(!work.is_empty());
+    let operation =
+        records.iter().find(|name| sandbox.json(&["restore", "-fn", name])["sha"] == own);
+    let operation = operation.unwrap();
+    assert_eq!(linked.error(&["restore", operation]), "operation-not-found");
+    assert_eq!(linked.error(&["diff", operation]), "operation-not-found");
+    assert_eq!(sandbox.error(&["log", &format!("{operation}~1")]), "invalid-value");
+}
+
+/// Deletes the copies of what agents have published.
+fn forget_others(sandbox: &Sandbox) {
+    let below = "refs/colony-local/agents/";
+    for copy in sandbox.git(&["for-each-ref", "--format=%(refname)", below]).lines() {
+        sandbox.git(&["update-ref", "-d", copy]);
+    }
+}
+
+#[test]
+fn a_name_means_the_same_before_and_after_others_are_read() {
+    let sandbox = Sandbox::new();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    let tagged = sandbox.git(&["commit-tree", "-p", &head, "-m", "tagged", &tree]);
+    // The second and third name of each kind may be the beginning of an id.
+    let kinds = [
+        ("refs/tags/", ["zed", "ada", "abed"]),
+        ("refs/heads/", ["zoe", "dee", "deed"]),
+        ("refs/heads/fork/", ["zoo", "abe", "face"]),
+        ("refs/remotes/", ["zac", "bea", "bead"]),
+    ];
+    for (kind, names) in kinds {
+        for name in names {
+            let clone = agent(&sandbox, name);
+            clone.write("a.txt", format!("of {name}\n"));
+            clone.colony(&["commit", "-m", name, "--all"]);
+            sandbox.git(&["update-ref", &format!("{kind}{name}"), &tagged]);
+        }
+    }
+    let commands = [
+        "restore -fn NAME",
+        "checkpoints tag -n -m new NAME",
+        "decide -n -m new --implements NAME",
+        "diff NAME",
+        "merge -n NAME",
+    ];
+    let mut wrong = Vec::new();
+    for (kind, names) in kinds {
+        let mut answers = Vec::new();
+        for name in names {
+            for command in commands {
+                forget_others(&sandbox);
+                let answer = || {
+                    let it = sandbox.json(&words(command, name));
+                    let shown = [&it["ok"], &it["code"], &it["sha"], &it["commit_a"]];
+                    format!("{command}: {shown:?}")
+                };
+                let first = answer();
+                sandbox.colony(&["fleet"]);
+                let second = answer();
+                if first != second {
+                    wrong.push(format!("{kind}{name}: {first}, then {second}"));
+                }
+                answers.push(second);
+            }
+        }
+        let [one, rest @ ..] = &answers.chunks(commands.len()).collect::<Vec<_>>()[..] else {
+            panic!()
+        };
+        if rest.iter().any(|other| other != one) {
+            wrong.push(format!("{kind}{names:?}: {answers:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -202,6 +202,37 @@ fn nothing_here_hides_an_agent_of_another_machine() {
 }
 
 #[test]
+fn a_branch_of_an_agent_hides_no_agent_of_a_machine() {
+    let machines = Machines::new();
+    let alpha = &machines.alpha;
+    let bravo = machines.bravo.with("COLONY_MACHINE", "vm");
+    for name in ["ada", "bob"] {
+        agent(&bravo, name, "theirs.txt");
+    }
+    let ours = agent(alpha, "vm", "ours.txt");
+    ours.git(&["switch", "-qc", "ada"]);
+    ours.write("more.txt", "more\n");
+    ours.colony(&["commit", "-m", "more", "--all"]);
+    // The label of a fork, published here and on the remote.
+    let bob = agent(alpha, "bob", "bob.txt");
+    bob.git(&["switch", "-qc", "fork/vm/bob"]);
+    bob.write("more.txt", "of bob\n");
+    bob.colony(&["commit", "-m", "more", "--all"]);
+    for machine in [alpha, &bravo, alpha] {
+        machine.colony(&["sync"]);
+    }
+    let mut wrong = Vec::new();
+    for name in ["vm/ada", "vm/bob", "vm/ada~0"] {
+        for command in ["merge", "log", "restore", "diff main", "land", "agents hold"] {
+            if !name.ends_with("~0") || command != "agents hold" {
+                wrong.extend(faults(alpha, &format!("{command} {name}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn a_change_on_another_machine_is_an_event() {
     let machines = Machines::new();
     let Machines { alpha, bravo, .. } = &machines;

@@ -5,6 +5,7 @@ use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
 use crate::clones::removal::removed_clone::RemovedClone;
 use crate::design::checkpoint::retention::PruneReport;
+use crate::design::meaning;
 use crate::desk::prune::{self, PruneScope};
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
@@ -94,7 +95,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         }
         Some(Action::Show { id, removed }) => {
             let session = face.session(Run::ForReal)?;
-            let id = OperationId::parse(id).ok_or_else(|| {
+            let of_name = || meaning::find_operation(&session.repo, id);
+            let id = OperationId::parse(id).or_else(of_name).ok_or_else(|| {
                 Error::new(
                     Code::OperationNotFound,
                     format!("'{id}' is not an operation: expected op-<number>"),

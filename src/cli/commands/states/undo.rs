@@ -3,16 +3,17 @@
 use crate::cli::actions::{Effect, Group, How, action, how, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::{Face, Run, Stop};
+use crate::design::meaning;
 use crate::design::restore::abandoned_commits::LeavingCommits;
 use crate::design::restore::remote_commits::RemoteCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
-use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::operations::undo;
 use crate::sessions::session_undo::{self, SessionUndoReport};
+use crate::store::Session;
 use crate::store::operation::LateFile;
 use crate::store::operation::last_act::LastAct;
 use crate::ui::answer::{Answer, Outcome};
@@ -95,26 +96,27 @@ pub(in crate::cli) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outco
         let report = session_undo::preview(&session, name)?;
         return face.answer(&report);
     }
+    let session = face.session(Run::from(args.dry_run))?;
     let request = Request {
         direction: Direction::Undo,
-        steps: steps(args.steps.as_deref())?,
+        steps: steps(&session, args.steps.as_deref())?,
         force: args.force,
     };
-    run(face, request, Run::from(args.dry_run))
+    run(face, &session, request)
 }
 
 pub(in crate::cli) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
     let request = Request {
         direction: Direction::Redo,
-        steps: steps(args.steps.as_deref())?,
+        steps: steps(&session, args.steps.as_deref())?,
         force: args.force,
     };
-    run(face, request, Run::from(args.dry_run))
+    run(face, &session, request)
 }
 
-fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
-    let session = face.session(run)?;
-    let report = match undo::run(&session, request) {
+fn run(face: &mut Face<'_>, session: &Session, request: Request) -> Result<Outcome, Stop> {
+    let report = match undo::run(session, request) {
         Err(error) if session.is_dry() && is_refusal(&error) => {
             UndoReport::refused(request.direction, &error)
         }
@@ -128,11 +130,11 @@ fn is_refusal(error: &Error) -> bool {
     error.left_untouched().is_some() || error.code() == Code::NothingToUndo
 }
 
-fn steps(typed: Option<&str>) -> Result<Steps, Error> {
+fn steps(session: &Session, typed: Option<&str>) -> Result<Steps, Error> {
     let Some(typed) = typed else {
         return Ok(Steps::Newest(1));
     };
-    if let Some(operation) = OperationId::of_name(typed) {
+    if let Some(operation) = meaning::find_operation(&session.repo, typed) {
         return Ok(Steps::Of(operation));
     }
     match typed.parse() {
