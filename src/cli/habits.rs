@@ -47,14 +47,36 @@ pub(super) fn of_this_version(words: &[OsString]) -> Vec<OsString> {
     now.split(' ').map(OsString::from).chain(rest).collect()
 }
 
-/// Does the same after the global options.
+/// Does the same after the options in front, and with global options between the words of a command.
 pub fn with_command_of_this_version(typed: &[OsString]) -> Vec<OsString> {
+    let (front, words) = after_options(typed, |option| option.is_global || option.is_flag);
+    let Some((first, rest)) = words.split_first() else {
+        return typed.to_vec();
+    };
+    let (between, rest) = after_options(rest, |option| option.is_global);
+    let both = [std::slice::from_ref(first), rest].concat();
+    let is_of_two = rest.first().is_some_and(|second| {
+        let mut earlier = EARLIER.iter().filter_map(|(earlier, _)| earlier.split_once(' '));
+        earlier.any(|(one, two)| first == one && second == two)
+    });
+    if is_of_two {
+        [front, between, &of_this_version(&both)].concat()
+    } else {
+        [front, &of_this_version(words)].concat()
+    }
+}
+
+/// Returns the options that words begin with, as far as they fit, and the words after them.
+fn after_options(
+    words: &[OsString],
+    fits: impl Fn(&ProgramOption) -> bool,
+) -> (&[OsString], &[OsString]) {
     let mut at = 0;
-    while let Some(option) = typed.get(at).and_then(|word| GlobalOption::read(word.to_str()?)) {
+    let read = |word: &OsString| ProgramOption::read(word.to_str()?);
+    while let Some(option) = words.get(at).and_then(read).filter(&fits) {
         at += if option.takes_next { 2 } else { 1 };
     }
-    let (options, words) = typed.split_at_checked(at).unwrap_or((typed, &[]));
-    [options.to_vec(), of_this_version(words)].concat()
+    words.split_at_checked(at).unwrap_or((words, &[]))
 }
 
 /// Returns the command line as the grammar reads it. Only the words before the first other word are changed,
@@ -63,14 +85,17 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
     let Some((program, typed)) = args.split_first() else {
         return Vec::new();
     };
-    let typed = with_command_of_this_version(typed);
+    let as_typed = typed;
+    let typed = with_command_of_this_version(as_typed);
+    // An earlier command took no question.
+    let may_ask = typed == as_typed;
     let mut front = vec![program.clone()];
     let mut path = Vec::new();
     let mut command: Option<Command> = None;
     let mut rest = typed.iter();
     while let Some(arg) = rest.as_slice().first() {
         let word = arg.to_str().unwrap_or_default();
-        if let Some(option) = GlobalOption::read(word) {
+        if let Some(option) = ProgramOption::read(word).filter(|option| option.is_global) {
             let taken = if option.takes_next { 2 } else { 1 };
             if rest.len() < taken {
                 // The grammar says that a value is missing.
@@ -81,7 +106,7 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
             front.extend(words.into_iter().filter(|_| !is_repeated));
             continue;
         }
-        if let Some((question, words)) = question_of(&path, rest.as_slice()) {
+        if may_ask && let Some((question, words)) = question_of(&path, rest.as_slice()) {
             path.push(question);
             rest.by_ref().take(words).for_each(drop);
             break;
@@ -90,7 +115,7 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
         let subcommand = match &mut command {
             None => grammar::command(arg),
             // Whether it is an action changes nothing, and to ask costs as much as the grammar of all actions.
-            Some(_) if !is_list && !precedes_option(rest.as_slice()) => break,
+            Some(_) if !is_list && !precedes_option_or_list(rest.as_slice()) => break,
             Some(command) => {
                 command.build();
                 command.find_subcommand(word).cloned()
@@ -109,16 +134,18 @@ pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
     front.into_iter().chain(path).chain(rest.cloned()).collect()
 }
 
-/// Returns `true` if a global option follows the first word.
-fn precedes_option(words: &[OsString]) -> bool {
+/// Returns `true` if a global option, or the word for a list, follows the first word.
+fn precedes_option_or_list(words: &[OsString]) -> bool {
     let next = words.get(1).and_then(|next| next.to_str());
-    next.is_some_and(|next| GlobalOption::read(next).is_some())
+    let is_global = |next: &str| ProgramOption::read(next).is_some_and(|option| option.is_global);
+    next.is_some_and(|next| matches!(next, "list" | "ls") || is_global(next))
 }
 
 /// Returns `true` if the words are a noun that lists by itself.
 fn lists(path: &[OsString]) -> bool {
-    let [noun] = path else { return false };
-    noun.to_str().and_then(commands::find).is_some_and(|declaration| declaration.lists_by_itself)
+    let words: Option<Vec<_>> = path.iter().map(|word| word.to_str()).collect();
+    let noun = words.unwrap_or_default().join(" ");
+    commands::find(&noun).is_some_and(|declaration| declaration.lists_by_itself)
 }
 
 /// Returns the question of 'context' as an option, and the number of its words, if it has several: only a lone word may
@@ -141,34 +168,53 @@ fn question_of(path: &[OsString], rest: &[OsString]) -> Option<(OsString, usize)
     })
 }
 
-/// An option that every command takes.
-struct GlobalOption {
+/// An option of the program, or several of one letter in one word.
+struct ProgramOption {
+    /// Whether every command takes it.
+    is_global: bool,
     /// Whether it takes no value.
     is_flag: bool,
     /// Whether its value is the next word.
     takes_next: bool,
 }
 
-impl GlobalOption {
-    fn read(word: &str) -> Option<GlobalOption> {
-        let mut globals = grammar::options().get_arguments().filter(|arg| arg.is_global_set());
-        let (arg, has_value) = if let Some(long) = word.strip_prefix("--") {
-            let (name, value) = long.split_once('=').unzip();
-            let name = name.unwrap_or(long);
-            (globals.find(|arg| arg.get_long() == Some(name))?, value.is_some())
-        } else {
-            let mut letters = word.strip_prefix('-')?.chars();
-            let letter = letters.next()?;
-            let arg = globals.find(|arg| arg.get_short() == Some(letter))?;
-            let has_value = letters.next().is_some();
-            // Several flags in one word, as in '-qn', are for the grammar.
-            if has_value && !arg.get_action().takes_values() {
-                return None;
-            }
-            (arg, has_value)
+impl ProgramOption {
+    fn read(word: &str) -> Option<ProgramOption> {
+        let mut options = grammar::options().get_arguments();
+        let Some(long) = word.strip_prefix("--") else {
+            return ProgramOption::read_letters(word.strip_prefix('-')?);
         };
+        let (name, value) = long.split_once('=').unzip();
+        let name = name.unwrap_or(long);
+        let arg = options.find(|arg| arg.get_long() == Some(name))?;
+        Some(ProgramOption::of(arg, value.is_some()))
+    }
+
+    /// Reads letters as in '-qC': the first that takes a value takes the rest of the word, or the next one.
+    fn read_letters(letters: &str) -> Option<ProgramOption> {
+        let mut read: Option<ProgramOption> = None;
+        let mut letters = letters.chars();
+        while let Some(letter) = letters.next() {
+            let mut options = grammar::options().get_arguments();
+            let arg = options.find(|arg| arg.get_short() == Some(letter))?;
+            let option = ProgramOption::of(arg, !letters.as_str().is_empty());
+            let is_global = option.is_global && read.is_none_or(|before| before.is_global);
+            let is_last = !option.is_flag;
+            read = Some(ProgramOption { is_global, ..option });
+            if is_last {
+                break;
+            }
+        }
+        read
+    }
+
+    fn of(arg: &clap::Arg, has_value: bool) -> ProgramOption {
         let takes_value = arg.get_action().takes_values();
-        Some(GlobalOption { is_flag: !takes_value, takes_next: takes_value && !has_value })
+        ProgramOption {
+            is_global: arg.is_global_set(),
+            is_flag: !takes_value,
+            takes_next: takes_value && !has_value,
+        }
     }
 }
 
@@ -192,6 +238,8 @@ mod tests {
             ("git-colony agents --agent", "git-colony agents --agent"),
             ("git-colony agents --agent=bo path x", "git-colony --agent=bo agents path x"),
             ("git-colony agents -qn new x", "git-colony agents -qn new x"),
+            ("git-colony agents -qC /d new x", "git-colony -qC /d agents new x"),
+            ("git-colony agents -qC/d new x", "git-colony -qC/d agents new x"),
             ("git-colony restore x --json -- --json", "git-colony restore x --json -- --json"),
             ("git-colony -C", "git-colony -C"),
             ("git-colony agents new --json x", "git-colony --json agents new x"),
@@ -217,11 +265,38 @@ mod tests {
     }
 
     #[test]
+    fn earlier_words_stand_behind_and_around_every_option() {
+        for (earlier, now) in EARLIER {
+            for options in ["-vC /d", "-qC/d", "-Pq", "--json", "-C .", "--agent=bo -q"] {
+                let expected = format!("git-colony {options} {now} x");
+                assert_eq!(read(&format!("git-colony {options} {earlier} x")), expected);
+                let (one, two) = earlier.split_once(' ').unwrap_or((earlier, ""));
+                let between = format!("git-colony {one} {options} {two} x").replace("  ", " ");
+                assert_eq!(read(&between), expected);
+            }
+            for option in ["--everywhere", "--refresh", "--watch"] {
+                assert_eq!(
+                    read(&format!("git-colony {option} {earlier}")),
+                    read(&format!("git-colony {option} {now}"))
+                );
+            }
+            for rest in ["x", "list", "ls", "rm x", "x y z"] {
+                let line = read(&format!("git-colony {earlier} {rest}"));
+                assert!(!line.contains("--question"), "{line}");
+            }
+        }
+    }
+
+    #[test]
     fn list_after_a_noun_that_lists_says_nothing_more() {
         for (typed, expected) in [
             ("git-colony agents list", "git-colony agents"),
             ("git-colony checkpoints --json ls --auto", "git-colony --json checkpoints --auto"),
             ("git-colony clones list", "git-colony clones list"),
+            ("git-colony map scopes list", "git-colony map scopes"),
+            ("git-colony scopes ls --json", "git-colony map scopes --json"),
+            ("git-colony map show list", "git-colony map show list"),
+            ("git-colony context projects list", "git-colony context --question=projects list"),
             ("git-colony forks delete list", "git-colony forks delete list"),
             ("git-colony restore list", "git-colony restore list"),
             ("git-colony agents new list", "git-colony agents new list"),
