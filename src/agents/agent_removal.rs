@@ -71,6 +71,9 @@ pub struct RemovedAgent {
     pub keep_days: Option<u64>,
     /// Its folder, if that was to be deleted at once and could not be.
     pub left_behind: Option<LeftBehind>,
+    /// Whether it was removed from outside of a repository.
+    #[serde(skip)]
+    pub is_from_outside: bool,
     /// True if nothing was done because of a dry run.
     pub dry_run: bool,
 }
@@ -291,6 +294,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         keep_days: None,
         folder: None,
         left_behind: None,
+        is_from_outside: false,
         dry_run: true,
     };
     if clone.member.role == Role::Agent {

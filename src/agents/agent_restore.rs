@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agents::colony::inherited_files;
 use crate::agents::colony::setup_commands::{self, SetupCommand};
-use crate::agents::colony::{checkout_settings, inherited_files};
-use crate::clones::hub::{Hub, joining, locate, publish};
+use crate::clones::hub::{Hub, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal::kept_clone::{self, KeptClone};
@@ -19,7 +19,6 @@ use crate::git::identity::Identity;
 use crate::git::process::OPERATION_VARIABLE;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World, time};
-use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::settings::approved_commands::Approvals;
@@ -28,6 +27,7 @@ use super::damaged_clone::{
     aside_for, cone_of_files, find_branch, is_aside, leave_out_missing, lost_folder, only_in,
 };
 use super::kept_clones::{self, last_state};
+use super::restore_place::RestorePlace;
 use super::{agent_return, refuse_damaged, refuse_standing, session_at};
 
 /// The options of a restore.
@@ -91,29 +91,28 @@ pub struct RestoredAgent {
 /// Brings back the folder of a removed agent while it is kept; else makes a clone with everything that the newest removed
 /// clone of an agent had: branches, checkpoints, stashes, operation log, and uncommitted changes. In a dry run, only plans
 /// that.
-pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
-    let world = &session.world;
+pub fn restore(from: &RestorePlace<'_>, request: &Request) -> Result<RestoredAgent> {
+    let world = from.world;
     let root = SharedRoot::of(world)?;
-    let lost = lost_folder(session, &root, request)?;
-    session.refuse_reader()?;
+    let lost = lost_folder(from, &root, request)?;
+    from.refuse_reader()?;
     let around_files = lost.is_some() && request.other.is_none();
-    (!around_files).then(|| refuse(session, request)).transpose()?;
-    if session.is_dry() {
-        let hub = Hub::open(&locate::place_of(session, &root)?)?;
+    (!around_files).then(|| refuse(from, &root, request)).transpose()?;
+    if from.is_dry {
+        let hub = Hub::open(from.hub())?;
         let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
-        let whole = from_folder(session, &hub, request, &plan)?;
+        let whole = from_folder(from, &hub, request, &plan)?;
         return whole.map_or_else(|| plan.report(&root, &hub), Ok);
     }
-    let (member, hub) = joining::join(session)?;
+    let (member, hub) = from.join()?;
     removal::complete(world, &root, hub.store.path())?;
     let known = Plan::make(&root, &hub, request, lost.as_ref())?;
-    if let Some(report) = from_folder(session, &hub, request, &known)? {
+    if let Some(report) = from_folder(from, &hub, request, &known)? {
         return Ok(report);
     }
     // The hub has more by now where a folder is kept.
     let plan = Plan::make(&root, &hub, request, lost.as_ref())?;
-    let url = locate::origin_of(session)?.map(|url| url.in_full());
-    let here = || session.repo.common_dir().display().to_string();
+    let (url, push_url) = from.urls(&hub)?;
     let wanted = WantedClone {
         root: &root,
         hub: &hub,
@@ -121,15 +120,15 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         scope: Some(&plan.work.scope),
         start: plan.start.clone(),
         refs: plan.all_refs(&hub)?,
-        desk: Some(&member),
+        desk: member.as_ref(),
         around_files,
         task: None,
-        inherited: checkout_settings::of(session),
+        inherited: from.inherited(),
         large_files: LargeFiles::All,
         store: crate::agents::colony::large_file_store::of_tree,
-        url: Some(url.unwrap_or_else(here)),
-        push_url: locate::push_url_of_clone(session)?,
-        remote: remote_prefix(&hub, Some(&member))?,
+        url,
+        push_url,
+        remote: remote_prefix(&hub, member.as_ref())?,
         check_out: true,
         sparse: Sparse::Known(match lost.as_ref().filter(|_| around_files) {
             Some(place) => cone_of_files(&hub, plan.start.commit, &place.clone)?,
@@ -138,26 +137,26 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         }),
     };
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
-    put_back(session, &root, &hub, &plan, staged)
+    put_back(from, &root, &hub, &plan, staged)
 }
 
 /// Fills a new clone, and puts it at its path.
 fn put_back(
-    session: &Session,
+    from: &RestorePlace<'_>,
     root: &SharedRoot,
     hub: &Hub,
     plan: &Plan<'_>,
     staged: Staged,
 ) -> Result<RestoredAgent> {
-    let world = &session.world;
+    let world = from.world;
     let mut report = plan.report(root, hub)?;
     report.dry_run = false;
-    plan.fill(session, hub, &staged, &mut report.setup)?;
+    plan.fill(from, hub, &staged, &mut report.setup)?;
     if plan.has_files {
         // Another restore may have repaired it meanwhile.
         let request = Request { name: plan.agent.to_owned(), ..Request::default() };
-        lost_folder(session, root, &request)?
-            .map_or_else(|| refuse(session, &request), |_| Ok(()))?;
+        lost_folder(from, root, &request)?
+            .map_or_else(|| refuse(from, root, &request), |_| Ok(()))?;
     }
     let aside = aside_for(world, root, plan.agent);
     report.path = put_in_place(world, staged, plan.has_files.then_some(&aside))?;
@@ -172,7 +171,8 @@ fn put_back(
         removed_log::delete_log(world, hub, places, &report.path)?;
     }
     let approvals = Approvals::of(root, hub.store.path());
-    report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
+    let settings = (from.checkout.unwrap_or(&inside), &inside);
+    report.commands = setup_commands::run_new(settings, &approvals, &mut report.setup)?;
     report.clone = inside.membership.map(|member| member.id).unwrap_or_default();
     Ok(report)
 }
@@ -188,12 +188,12 @@ fn put_in_place(world: &World, staged: Staged, aside: Option<&PathBuf>) -> Resul
 /// Brings the folder of the removed clone back while it is kept; for an agent of another name, stores in the hub what was
 /// written into it since. `None` if a new clone is to be made.
 fn from_folder(
-    session: &Session,
+    from: &RestorePlace<'_>,
     hub: &Hub,
     request: &Request,
     plan: &Plan<'_>,
 ) -> Result<Option<RestoredAgent>> {
-    let world = &session.world;
+    let world = from.world;
     let root = SharedRoot::of(world)?;
     let Some(kept) = plan.kept_folder(&root, hub) else {
         let removed = root.removed_of(&request.name);
@@ -203,16 +203,16 @@ fn from_folder(
             let shown = folder.display();
             (world.narrate)(&format!("warning: the record in '{shown}' cannot be read; it stays"));
         }
-        if !plan.has_files && !session.is_dry() {
-            agent_return::move_late_aside(session, &plan.place(&root))?;
+        if !plan.has_files && !from.is_dry {
+            agent_return::move_late_aside(world, &plan.place(&root))?;
         }
         return Ok(None);
     };
     if request.other.is_none() {
         let report = plan.report(&root, hub)?;
-        return agent_return::bring_back(session, hub, &kept, report).map(Some);
+        return agent_return::bring_back(from, hub, &kept, report).map(Some);
     }
-    if !session.is_dry() {
+    if !from.is_dry {
         let _turn = removal_lock::take_turn(world, &kept.member)?;
         let lost = kept_clones::keep_again(world, &kept)?;
         lost.map_or(Ok(()), |why| Err(not_all_kept(&request.name, &why)))?;
@@ -227,12 +227,12 @@ fn not_all_kept(name: &str, why: &str) -> Error {
         .hint(format!("{}   # brings its folder back", removed_work::command(name)))
 }
 
-fn refuse(session: &Session, request: &Request) -> Result<()> {
-    session.refuse_reader()?;
+fn refuse(from: &RestorePlace<'_>, root: &SharedRoot, request: &Request) -> Result<()> {
+    from.refuse_reader()?;
     let agent = request.other.as_ref().unwrap_or(&request.name);
     Identity::of_agent(agent)?;
-    refuse_damaged(session, agent)?;
-    refuse_standing(session, agent).map_err(|error| match &request.other {
+    refuse_damaged(root, from.hub(), agent)?;
+    refuse_standing(root, from.hub(), agent).map_err(|error| match &request.other {
         Some(_) => error,
         None => error
             .hint(format!("{} --as OTHER   # under another name", removed_work::command(agent))),
@@ -346,12 +346,12 @@ impl<'a> Plan<'a> {
     /// Restores into the clone everything but refs and the files of its commit.
     fn fill(
         &self,
-        session: &Session,
+        from: &RestorePlace<'_>,
         hub: &Hub,
         staged: &Staged,
         setup: &mut Vec<String>,
     ) -> Result<()> {
-        let world = &session.world;
+        let world = from.world;
         if let Some(places) = &self.log {
             removed_log::give(world, hub, places, &staged.folder().join(".git"))?;
         }
@@ -366,9 +366,11 @@ impl<'a> Plan<'a> {
             run(world, &inside.repo, &["checkout", "-q", "--detach", &commit])?;
         }
         drop(inside);
-        crate::agents::colony::clone::set_up(world, Some(session), staged, setup)?;
+        crate::agents::colony::clone::set_up(world, from.checkout, staged, setup)?;
         if !self.has_files {
-            inherited_files::ignored_files(session, staged.folder(), setup)?;
+            if let Some(session) = from.checkout {
+                inherited_files::ignored_files(session, staged.folder(), setup)?;
+            }
             if let Some(state) = self.held.uncommitted {
                 inherited_files::put(world, staged, state)?;
             }

@@ -7,25 +7,26 @@ use crate::clones::removal::kept_clone::{self, KeptClone};
 use crate::clones::removal::{removal_lock, removed_log};
 use crate::git::ObjectWrites;
 use crate::model::text::shell_word;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::refs::ref_names;
 
 use super::agent_restore::RestoredAgent;
+use super::restore_place::RestorePlace;
 use super::session_at;
 
 /// Renames a removed clone back to its path and fills the report; in a dry run, only looks at it.
 pub(super) fn bring_back(
-    session: &Session,
+    from: &RestorePlace<'_>,
     hub: &Hub,
     clone: &KeptClone,
     mut report: RestoredAgent,
 ) -> Result<RestoredAgent> {
-    let world = &session.world;
+    let world = from.world;
     report.path.clone_from(&clone.place);
     report.as_it_stood = true;
-    if session.is_dry() {
+    if from.is_dry {
         let inside = Session::open_foreign(world, &clone.folder, ObjectWrites::InMemory)?;
         let unsaved = inside.repo.scan(&inside.world)?.count_uncommitted();
         report.had_uncommitted = unsaved > 0;
@@ -33,7 +34,7 @@ pub(super) fn bring_back(
         return Ok(report);
     }
     let _turn = removal_lock::take_turn(world, &clone.member)?;
-    move_late_aside(session, &clone.place)?;
+    move_late_aside(world, &clone.place)?;
     clone.bring_back()?;
     world.reach("clone-in-place")?;
     let inside = session_at(world, &clone.place)?;
@@ -50,8 +51,7 @@ pub(super) fn bring_back(
 }
 
 /// Moves a folder aside that another process wrote at the path of a removed clone, and names it.
-pub(super) fn move_late_aside(session: &Session, place: &Path) -> Result<()> {
-    let world = &session.world;
+pub(super) fn move_late_aside(world: &World, place: &Path) -> Result<()> {
     let root = SharedRoot::of(world)?;
     if let Some(late) = kept_clone::move_late_aside(world, &root, place)? {
         (world.narrate)(&format!(

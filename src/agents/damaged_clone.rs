@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::clones::hub::{Hub, locate};
+use crate::clones::hub::Hub;
 use crate::clones::new_clone::Start;
 use crate::clones::removal::removed_work::Held;
 use crate::clones::{damaged, found};
@@ -10,25 +10,25 @@ use crate::git::git_directory::{self, GitDirContent};
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo, plain_file};
 use crate::model::{Code, Error, Result, World, text, time};
-use crate::store::Session;
 use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 
 use super::agent_restore::Request;
+use super::restore_place::RestorePlace;
 
 /// Finds the folder of an agent's clone that has lost its git directory; `None` if there is none, or another clone is
 /// asked for.
 pub(super) fn lost_folder(
-    session: &Session,
+    from: &RestorePlace<'_>,
     root: &SharedRoot,
     request: &Request,
 ) -> Result<Option<AgentPlace>> {
     if request.at.is_some() {
         return Ok(None);
     }
-    let mut damaged = damaged::clones(root, Some(&locate::place_of(session, root)?));
+    let mut damaged = damaged::clones(root, Some(from.hub()));
     damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
     if damaged.is_empty() {
-        return unreadable_folder(session, root, &request.name);
+        return Ok(unreadable_folder(from, root, &request.name));
     }
     // Its folder may be a symlink: where that leads has another place.
     Ok(damaged.first().and_then(|clone| AgentPlace::find(&clone.path)))
@@ -36,23 +36,23 @@ pub(super) fn lost_folder(
 
 /// Finds the folder of an agent's clone of which git can read neither HEAD nor the files that git tracks.
 fn unreadable_folder(
-    session: &Session,
+    from: &RestorePlace<'_>,
     root: &SharedRoot,
     agent: &str,
-) -> Result<Option<AgentPlace>> {
-    let clones = found::clones(root, Some(&locate::place_of(session, root)?)).into_iter();
+) -> Option<AgentPlace> {
+    let clones = found::clones(root, Some(from.hub())).into_iter();
     let mut own = clones.filter(|clone| clone.member.agent.as_deref() == Some(agent));
     let is_unreadable = |path: &Path| {
         let read = || -> Result<()> {
-            let repo = Repo::open_foreign(&session.world, path, ObjectWrites::InMemory)?;
+            let repo = Repo::open_foreign(from.world, path, ObjectWrites::InMemory)?;
             repo.tree_of(repo.head()?.commit())?;
-            repo.scan(&session.world).map(drop)
+            repo.scan(from.world).map(drop)
         };
         let is_damage =
             |error: Error| matches!(error.code(), Code::RepositoryBroken | Code::ObjectMissing);
         read().is_err_and(is_damage)
     };
-    Ok(own.find(|clone| is_unreadable(&clone.path)).and_then(|clone| AgentPlace::find(&clone.path)))
+    own.find(|clone| is_unreadable(&clone.path)).and_then(|clone| AgentPlace::find(&clone.path))
 }
 
 /// Between the time and the rest of the name of a folder with a damaged git directory.

@@ -15,8 +15,9 @@ pub mod kept_clones;
 pub mod own_agents;
 pub mod removed_agents_work;
 pub mod removed_operations;
+pub mod restore_place;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -117,7 +118,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let here = (hub.store.path(), kept_clones::Keeping::as_said(&session.settings));
     kept_clones::sweep(world, &root, Some(here), false);
     agent_return::refuse_running(session, &request.name)?;
-    agent_return::move_late_aside(session, &plan.place(&root, request))?;
+    agent_return::move_late_aside(world, &plan.place(&root, request))?;
     let changes = if request.with_changes { inherited_files::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
     share_earlier_records(session)?;
@@ -318,13 +319,13 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
             format!("git colony agents new {agent} --fork LABEL   # gives its fork another name"),
         ));
     }
-    refuse_standing(session, agent)
+    let root = SharedRoot::of(&session.world)?;
+    refuse_standing(&root, &locate::place_of(session, &root)?, agent)
 }
 
 /// Refuses an agent whose clone is damaged.
-pub(super) fn refuse_damaged(session: &Session, agent: &str) -> Result<()> {
-    let root = SharedRoot::of(&session.world)?;
-    let damaged = damaged::clones(&root, Some(&locate::place_of(session, &root)?));
+pub(super) fn refuse_damaged(root: &SharedRoot, hub: &Path, agent: &str) -> Result<()> {
+    let damaged = damaged::clones(root, Some(hub));
     match damaged.iter().find(|clone| clone.agent.as_deref() == Some(agent)) {
         None => Ok(()),
         Some(clone) => {
@@ -339,11 +340,9 @@ pub(super) fn refuse_damaged(session: &Session, agent: &str) -> Result<()> {
 }
 
 /// Refuses an agent that already has a clone.
-pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
-    refuse_damaged(session, agent)?;
-    let root = SharedRoot::of(&session.world)?;
-    let hub = locate::place_of(session, &root)?;
-    let mut taken = found::clones(&root, Some(&hub))
+pub(super) fn refuse_standing(root: &SharedRoot, hub: &Path, agent: &str) -> Result<()> {
+    refuse_damaged(root, hub, agent)?;
+    let mut taken = found::clones(root, Some(hub))
         .into_iter()
         .filter(|clone| clone.member.agent.as_deref() == Some(agent));
     match taken.next() {

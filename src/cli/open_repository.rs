@@ -102,6 +102,19 @@ impl Face<'_> {
         }
     }
 
+    /// Opens a session where there is a repository: outside of any, no clone stands for the agent that is named.
+    pub(super) fn session_of_checkout(&self, run: Run) -> Result<(World, Option<Session>)> {
+        let world = self.world()?;
+        match Repo::open(&world, Opening::Look.writes()) {
+            Err(error)
+                if error.code() == Code::NotARepository && self.env.world.plane == Plane::Cli =>
+            {
+                Ok((world, None))
+            }
+            _ => self.session(run).map(|session| (session.world.clone(), Some(session))),
+        }
+    }
+
     /// Opens a session for a command that reports on the settings itself.
     pub(super) fn silent_session(&self, opening: impl Into<Opening>) -> Result<Session> {
         let opening = opening.into();

@@ -15,7 +15,7 @@ use crate::store::membership::{self, Membership};
 use crate::store::refs::ref_names;
 
 use super::clone_folders::{fault_of, folders, hub_of, lost_git_dir};
-use super::hub::{Hub, locate, maker_note};
+use super::hub::{Hub, desk_note, locate, maker_note};
 
 /// A clone of ours whose record cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -120,6 +120,19 @@ impl DamagedClone {
         })
     }
 
+    /// Makes the error for a command that needs it; `name` is as it was typed.
+    fn error(&self, name: &str) -> Error {
+        let code = Code::ALL.iter().find(|code| code.as_str() == self.code);
+        let code = *code.unwrap_or(&Code::RepositoryBroken);
+        let error = Error::new(code, format!("the clone '{name}' is damaged: {}", self.reason))
+            .unchanged()
+            .detail("path", self.path.display().to_string());
+        match code {
+            Code::NewerFormat => error,
+            _ => error.hint(self.repair_command()),
+        }
+    }
+
     /// Returns a line for people.
     pub fn to_text(&self) -> String {
         let path = text::shell_word(&self.path.to_string_lossy());
@@ -195,21 +208,47 @@ pub(super) fn is_at(root: &SharedRoot, place: &Path) -> bool {
     })
 }
 
+/// Returns `true` if the clone of an agent is damaged, or its folder is gone.
+pub fn is_damaged(root: &SharedRoot, hub: &Path, agent: &str) -> bool {
+    let mut all = with_those_gone(root, Some(hub)).into_iter();
+    all.any(|clone| clone.agent.as_deref() == Some(agent))
+}
+
+/// Lists the damaged clones and those without a folder, of one hub or of all.
+fn with_those_gone(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
+    let hubs = hub.map_or_else(|| locate::all(root), |hub| vec![hub.to_owned()]);
+    let of_hub = |hub: PathBuf| Hub::open(&hub).and_then(|hub| without_folder(root, &hub));
+    let gone = hubs.into_iter().flat_map(|hub| of_hub(hub).unwrap_or_default());
+    clones(root, hub).into_iter().chain(gone).collect()
+}
+
+/// Makes the error for the damaged clone of an agent, for who stands outside of a repository; also where its folder is gone.
+pub fn outside(root: &SharedRoot, hub: Option<&Path>, agent: &str) -> Option<Error> {
+    let mut all = with_those_gone(root, hub).into_iter();
+    let clone = all.find(|clone| clone.agent.as_deref() == Some(agent))?;
+    let error = clone.error(agent);
+    if clone.code == Code::NewerFormat.as_str() {
+        return Some(error);
+    }
+    let command = clone.repair_command();
+    let of_work = || locate::all(root).into_iter().find(|hub| clone.has_work_in(hub));
+    let known = clone.hub.clone().or_else(|| hub.map(Path::to_owned)).or_else(of_work);
+    let way_in = known.map(|hub| desk_note::way_in(&hub)).unwrap_or_default();
+    // A command of git names its folder.
+    let there = command.replacen("git colony ", &format!("git colony {way_in}"), 1);
+    Some(error.replace_hint(there))
+}
+
 /// Makes the error for a named clone that is damaged.
-pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option<Error> {
+pub fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option<Error> {
     let mut all = clones(root, hub).into_iter();
     let clone = all.find(|clone| {
         clone.agent.as_deref() == Some(name) || clone.path.as_path() == Path::new(name)
     })?;
-    let code = Code::ALL.iter().find(|code| code.as_str() == clone.code);
-    let code = *code.unwrap_or(&Code::RepositoryBroken);
-    let error = Error::new(code, format!("the clone '{name}' is damaged: {}", clone.reason))
-        .unchanged()
-        .detail("path", clone.path.display().to_string());
-    Some(match code {
-        Code::NewerFormat => error,
-        _ => error.hint(clone.repair_command()),
-    })
+    if let (None, Some(agent)) = (hub, &clone.agent) {
+        return outside(root, None, agent);
+    }
+    Some(clone.error(name))
 }
 
 fn is_empty(folder: &Path) -> bool {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clones::damaged;
 use crate::clones::hub::publish;
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Staged, WantedClone, remote_prefix};
@@ -95,6 +96,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     request.agent.as_deref().map(Identity::of_agent).transpose()?;
     let root = SharedRoot::of(world)?;
     let source = Source::find(world, session, request, &root)?;
+    refuse_damaged(session, &root, source.hub.store.path(), request)?;
     let start = source.start(world, session, request)?;
     let wanted = WantedClone {
         root: &root,
@@ -154,6 +156,20 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
         commands,
         dry_run: false,
     })
+}
+
+/// Refuses another clone for an agent whose clone is damaged: its work would be hidden.
+pub(super) fn refuse_damaged(
+    session: Option<&Session>,
+    root: &SharedRoot,
+    hub: &Path,
+    request: &Request,
+) -> Result<()> {
+    let error = request.agent.as_deref().and_then(|agent| match session {
+        Some(_) => damaged::named(root, Some(hub), agent),
+        None => damaged::outside(root, Some(hub), agent),
+    });
+    error.map_or(Ok(()), Err)
 }
 
 /// Returns what a clone gets of the checkout it is made from, if any.

@@ -4,20 +4,24 @@ use std::path::Path;
 
 use crate::clones::clone_folders;
 use crate::clones::hub::{Hub, colonies, locate};
+use crate::clones::new_clone::place_in;
+use crate::git::identity::Identity;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, RefName};
 use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::key;
 use crate::store::membership::{Membership, Role};
 use crate::store::settings::approved_commands::Approvals;
 
-use super::clone::{CloneReport, CloneStatus, Request};
+use super::clone::{self, CloneReport, CloneStatus, Request};
 use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
 
 /// Returns the report of [`super::clone::clone`], and changes nothing; does not ask the remote.
 pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
+    request.agent.as_deref().map(Identity::of_agent).transpose()?;
     let root = SharedRoot::of(world)?;
     let (hub, url) = match (&request.url, session) {
         (None, Some(session)) => {
@@ -32,21 +36,27 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
             (place, Some(url.in_full()))
         }
     };
+    clone::refuse_damaged(session, &root, &hub, request)?;
     let here = session.filter(|_| request.url.is_none());
     let head = here.map(|session| session.repo.head()).transpose()?;
     let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
     let current = head.map(|head| head.moving_ref().short());
     let branch = request.branch.clone().or(current).or_else(of_hub);
     let scope = request.scope.clone().or_else(|| branch.clone()).unwrap_or_default();
-    let folder = match &request.agent {
-        Some(agent) => root.clones_of(agent),
-        None => root.shared_clones(),
+    let (place, scope) = match &request.agent {
+        // Its branch is that of the remote, which is not asked.
+        Some(agent) if scope.is_empty() => (root.clones_of(agent), scope),
+        Some(agent) => {
+            let branch = branch.as_deref().unwrap_or_default();
+            place_in(&root, &hub, Some(agent), request.scope.as_deref(), branch)?
+        }
+        None => (root.shared_clones().join(key::encode(&scope)), scope),
     };
     let commands = would_run(here, &root, &hub, request)?;
     let sparse = would_hold(here, request)?;
     Ok(CloneReport {
-        status: would_be(&folder.join(crate::store::key::encode(&scope)), &hub, request),
-        path: folder.join(crate::store::key::encode(&scope)),
+        status: would_be(&place, &hub, request),
+        path: place,
         id: None,
         read_only: request.agent.is_none(),
         agent: request.agent.clone(),

@@ -150,7 +150,8 @@ pub fn remove(
         }
     }
     let keep_days = session.map(|session| session.settings.keep_removed_days);
-    agent_removal::remove_clone(world, &clone?, options, keep_days)
+    let report = agent_removal::remove_clone(world, &clone?, options, keep_days)?;
+    Ok(RemovedAgent { is_from_outside: session.is_none(), ..report })
 }
 
 /// The hubs that were deleted.

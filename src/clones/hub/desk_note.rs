@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
 use crate::git::plain_file;
+use crate::model::text::shell_word;
 use crate::model::{Code, Result, ResultExt as _, World};
 use crate::store::files::atomic;
 use crate::store::lock::FileIdentity;
@@ -119,6 +120,14 @@ pub fn standing(hub: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<_> = standing.map(|note| note.git_dir).collect();
     folders.sort();
     folders
+}
+
+/// Returns the option with which a command outside of a repository runs in a checkout of that of a hub, and a space; nothing
+/// where none is known.
+pub fn way_in(hub: &Path) -> String {
+    let mut known = standing(hub).into_iter().filter(|git_dir| git_dir.ends_with(".git"));
+    let folder = known.find_map(|git_dir| git_dir.parent().map(Path::to_owned));
+    folder.map_or_else(String::new, |it| format!("-C {} ", shell_word(&it.to_string_lossy())))
 }
 
 fn folder_in(hub: &Path) -> PathBuf {

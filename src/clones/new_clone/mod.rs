@@ -92,28 +92,13 @@ pub struct WantedClone<'a> {
 impl WantedClone<'_> {
     /// Returns the future path of the clone, and its branch component.
     pub fn place(&self) -> Result<(PathBuf, String)> {
-        let folder = match self.agent {
-            Some(agent) => self.root.clones_of(agent),
-            None => self.root.shared_clones(),
-        };
-        let scope = self.scope.unwrap_or(&self.start.branch).to_owned();
-        let place = folder.join(key::encode(&scope));
+        let (hub, branch) = (self.hub.store.path(), &self.start.branch);
         if self.around_files {
+            let scope = self.scope.unwrap_or(branch).to_owned();
+            let place = folder_of(self.root, self.agent).join(key::encode(&scope));
             return Ok((place, scope));
         }
-        let hub = self.hub.store.path();
-        let is_of_another = match membership_at(&place) {
-            Some(other) => other.hub != hub,
-            None => damaged::is_at(self.root, &place),
-        };
-        if self.scope.is_some() || !is_of_another {
-            return refuse_taken(&place, self.agent).map(|()| (place, scope));
-        }
-        // A clone of another repository has the same branch there.
-        let name = hub.file_stem().unwrap_or_default().to_string_lossy();
-        let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
-        let place = folder.join(key::encode(&scope));
-        refuse_taken(&place, self.agent).map(|()| (place, scope))
+        place_in(self.root, hub, self.agent, self.scope, branch)
     }
 
     /// Finds the existing clone for reading at this path, if it has the same repository, component and
@@ -298,6 +283,38 @@ impl WantedClone<'_> {
         }
         Ok(config)
     }
+}
+
+fn folder_of(root: &SharedRoot, agent: Option<&str>) -> PathBuf {
+    match agent {
+        Some(agent) => root.clones_of(agent),
+        None => root.shared_clones(),
+    }
+}
+
+/// Returns the free path of a clone of a hub, and its branch component: a scope that was named, else the branch.
+pub fn place_in(
+    root: &SharedRoot,
+    hub: &Path,
+    agent: Option<&str>,
+    named: Option<&str>,
+    branch: &str,
+) -> Result<(PathBuf, String)> {
+    let scope = named.unwrap_or(branch).to_owned();
+    let folder = folder_of(root, agent);
+    let place = folder.join(key::encode(&scope));
+    let is_of_another = match membership_at(&place) {
+        Some(other) => other.hub != hub,
+        None => damaged::is_at(root, &place),
+    };
+    if named.is_some() || !is_of_another {
+        return refuse_taken(&place, agent).map(|()| (place, scope));
+    }
+    // A clone of another repository has the same branch there.
+    let name = hub.file_stem().unwrap_or_default().to_string_lossy();
+    let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
+    let place = folder.join(key::encode(&scope));
+    refuse_taken(&place, agent).map(|()| (place, scope))
 }
 
 /// Refuses a place on another file system than the folder in which clones are made: nothing could be renamed there.

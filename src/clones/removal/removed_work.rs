@@ -1,14 +1,14 @@
 //! The work of agents whose clones were removed: found in the hub, and named as in a clone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::hub::kept_refs::{AGAIN, UNCOMMITTED, refs_in};
 use crate::clones::hub::publish::of_team;
-use crate::clones::hub::{Hub, maker_note};
+use crate::clones::hub::{Hub, desk_note, locate, maker_note};
 use crate::clones::new_clone::Start;
 use crate::git::identity::Identity;
 use crate::git::refs::FoundRef;
@@ -16,9 +16,11 @@ use crate::git::{Oid, RefName};
 use crate::model::text::shell_word;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result};
-use crate::store::files::shared_root::AgentPlace;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::key;
 use crate::store::refs::ref_names;
+
+use super::kept_clone;
 
 /// The work of a removed clone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -216,6 +218,25 @@ pub fn command(agent: &str) -> String {
     let is_plain = Identity::of_agent(agent).is_ok();
     let name = if is_plain { agent.to_owned() } else { shell_word(agent) };
     format!("git colony agents restore {name}")
+}
+
+/// Returns the same for who stands outside of a repository.
+pub fn command_outside(hub: &Path, agent: &str) -> String {
+    command(agent).replacen("git colony ", &format!("git colony {}", desk_note::way_in(hub)), 1)
+}
+
+/// Lists the hubs, all or only one, that keep the folder or the work of a removed agent.
+pub fn hubs_with(root: &SharedRoot, hub: Option<&Path>, agent: &str) -> Vec<PathBuf> {
+    let keeps = |hub: &PathBuf| {
+        let mut folders = kept_clone::list(root, Some(hub)).into_iter();
+        folders.any(|clone| clone.member.agent.as_deref() == Some(agent))
+            || Hub::open(hub)
+                .and_then(|hub| newest_of_agents(&hub))
+                .is_ok_and(|works| works.iter().any(|work| work.agent == agent))
+    };
+    let mut hubs = locate::all(root);
+    hubs.retain(|it| hub.is_none_or(|hub| it == hub) && keeps(it));
+    hubs
 }
 
 fn is_checkpoint(name: &RefName) -> bool {

@@ -165,11 +165,13 @@ fn require_newest(
     match of.iter().position(|op| *op == operation) {
         Some(0) => Ok(()),
         Some(later) => {
-            let above = of.iter().take(later).map(ToString::to_string);
+            let mut above: Vec<String> =
+                of.iter().take(later.min(2)).map(ToString::to_string).collect();
+            above.extend((later > 2).then(|| "...".to_owned()));
             let message = format!(
-                "{operation} is not the newest step to {verb}: {} came after it ({})",
+                "cannot {verb} {operation} alone: {} came after it ({})",
                 text::count(later, "step"),
-                above.collect::<Vec<_>>().join(", "),
+                above.join(", "),
             );
             let steps = later + 1;
             let or_restore = |entry: &LogEntry| plain_git::or_restore(&session.repo, &entry.record);

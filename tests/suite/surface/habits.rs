@@ -217,6 +217,8 @@ fn commands_are_understood_by_their_earlier_names() {
         (&["watches"], &["watch", "list"]),
         (&["watches", "stop", "none"], &["watch", "stop", "none"]),
         (&["scopes"], &["map", "scopes"]),
+        (&["scopes", "list"], &["map", "scopes"]),
+        (&["scopes", "ls"], &["map", "scopes"]),
         (&["memory", "path"], &["session", "memory", "path"]),
         (&["query"], &["catalog", "query"]),
         (&["schema", "scopes"], &["help", "schema", "map", "scopes"]),
@@ -233,7 +235,7 @@ fn commands_are_understood_by_their_earlier_names() {
         (&["fleet", "--refresh"], &["--refresh"]),
         (&["fleet", "--watch"], &["--watch"]),
     ] {
-        for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"]] {
+        for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"], &["-PqC", "."]] {
             let run = |words: &[&str]| sandbox.run(&[globals, words].concat());
             let (one, other) = (run(earlier), run(now));
             assert_eq!((one.code, one.stdout), (other.code, other.stdout), "{earlier:?}");
@@ -263,10 +265,24 @@ fn the_tour_is_the_same_by_its_earlier_name() {
 fn options_of_no_command_are_refused_before_another() {
     let sandbox = Sandbox::new();
     for option in ["--everywhere", "--refresh", "--watch"] {
-        let answer = sandbox.json(&[option, "status"]);
-        assert_eq!(answer["code"], "usage", "{answer:#}");
-        let message = answer["message"].as_str().unwrap();
-        assert!(message.starts_with(&format!("'{option}' in front is for")), "{message}");
+        for command in ["status", "topology"] {
+            let answer = sandbox.json(&[option, command]);
+            assert_eq!(answer["code"], "usage", "{answer:#}");
+            let message = answer["message"].as_str().unwrap();
+            assert!(message.starts_with(&format!("'{option}' in front is for")), "{message}");
+        }
+    }
+}
+
+#[test]
+fn earlier_commands_are_never_asked_as_a_question() {
+    let sandbox = Sandbox::new();
+    for words in [["plans", "x"], ["plans", "list"], ["projects", "list"], ["projects", "rm"]] {
+        let answer = sandbox.json(&words);
+        assert_eq!(answer["code"], "usage", "{words:?}: {answer:#}");
+    }
+    for words in [["watches", "--json", "stop", "x"], ["watches", "--agent=bo", "stop", "x"]] {
+        assert_ne!(sandbox.run(&words).code, 129, "{words:?}");
     }
 }
 

@@ -3,4 +3,5 @@
 mod clones;
 mod confinement;
 mod directory;
+mod outside;
 mod read_only_disk;

@@ -246,7 +246,7 @@ impl Answer for RemovedAgent {
         lines.extend(self.folder.as_ref().map(|folder| format!("its {}", kept_folder(folder))));
         if let Some(kept) = &self.kept_as {
             lines.push(match &self.agent {
-                Some(agent) => restore_line(agent),
+                Some(agent) => restore_line(self, agent),
                 None => see_kept(&self.hub, kept),
             });
         }
@@ -333,8 +333,13 @@ pub(in crate::cli) fn damaged<'a>(
 }
 
 /// Returns the line that says how to restore a removed agent.
-fn restore_line(agent: &str) -> String {
-    format!("to restore: {}", removed_work::command(agent))
+fn restore_line(report: &RemovedAgent, agent: &str) -> String {
+    let command = if report.is_from_outside {
+        removed_work::command_outside(&report.hub, agent)
+    } else {
+        removed_work::command(agent)
+    };
+    format!("to restore: {command}")
 }
 
 /// Says how what the hub keeps of a clone for reading is seen.

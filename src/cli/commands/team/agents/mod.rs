@@ -14,6 +14,7 @@ use crate::agents::agent_places::{AgentsReport, PathReport};
 use crate::agents::agent_removal::{RemovalOptions, RemovedAgent};
 use crate::agents::agent_restore::RestoredAgent;
 use crate::agents::colony;
+use crate::agents::restore_place::RestorePlace;
 use crate::agents::{agent_places, agent_removal, agent_restore, agent_state};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::team::guide;
@@ -300,13 +301,19 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 }
 
 fn restore_agent(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
-    let session = face.session(Run::from(restore.dry_run))?;
+    let (world, session) = face.session_of_checkout(Run::from(restore.dry_run))?;
     let other = restore.other.filter(|other| *other != restore.name);
     let request = agent_restore::Request { name: restore.name, other, at: restore.at };
-    let report = agent_restore::restore(&session, &request)?;
+    let from = match &session {
+        Some(session) => RestorePlace::in_checkout(session)?,
+        None => RestorePlace::outside(&world, &request.name, restore.dry_run)?,
+    };
+    let report = agent_restore::restore(&from, &request)?;
     let agent = &report.agent;
     let way_back = format!("git colony agents remove {agent}");
-    last_act::note(&session, format!("agents restore {agent}"), way_back);
+    if let Some(session) = &session {
+        last_act::note(session, format!("agents restore {agent}"), way_back);
+    }
     face.answer(&report)
 }
 
@@ -323,12 +330,14 @@ fn remove_agents(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> 
         let find = |name: &String| agent_places::find_anywhere(&world, session.as_ref(), name);
         names.iter().try_for_each(|name| find(name).map(drop))?;
     }
+    let is_outside = session.is_none() || face.clone.get().is_some();
     let (mut removed, mut ways_back) = (Vec::new(), Vec::new());
     let mut remove_one = |face: &mut Face<'_>, name: &str| {
-        let report = match &session {
+        let mut report = match &session {
             Some(session) => agent_removal::remove(session, name, options)?,
             None => colony::remove(&world, None, name, options)?,
         };
+        report.is_from_outside = is_outside;
         removed.push(name.to_owned());
         // A clone for reading leaves nothing to bring back.
         let agent = report.agent.as_deref();
