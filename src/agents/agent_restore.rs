@@ -94,7 +94,7 @@ pub struct RestoredAgent {
 pub fn restore(from: &RestorePlace<'_>, request: &Request) -> Result<RestoredAgent> {
     let world = from.world;
     let root = SharedRoot::of(world)?;
-    let lost = lost_folder(from, &root, request)?;
+    let lost = lost_folder(from, &root, request);
     from.refuse_reader()?;
     let around_files = lost.is_some() && request.other.is_none();
     (!around_files).then(|| refuse(from, &root, request)).transpose()?;
@@ -155,7 +155,7 @@ fn put_back(
     if plan.has_files {
         // Another restore may have repaired it meanwhile.
         let request = Request { name: plan.agent.to_owned(), ..Request::default() };
-        lost_folder(from, root, &request)?
+        lost_folder(from, root, &request)
             .map_or_else(|| refuse(from, root, &request), |_| Ok(()))?;
     }
     let aside = aside_for(world, root, plan.agent);

@@ -21,17 +21,17 @@ pub(super) fn lost_folder(
     from: &RestorePlace<'_>,
     root: &SharedRoot,
     request: &Request,
-) -> Result<Option<AgentPlace>> {
+) -> Option<AgentPlace> {
     if request.at.is_some() {
-        return Ok(None);
+        return None;
     }
     let mut damaged = damaged::clones(root, Some(from.hub()));
     damaged.retain(|clone| clone.has_lost_git_dir && clone.agent.as_ref() == Some(&request.name));
     if damaged.is_empty() {
-        return Ok(unreadable_folder(from, root, &request.name));
+        return unreadable_folder(from, root, &request.name);
     }
     // Its folder may be a symlink: where that leads has another place.
-    Ok(damaged.first().and_then(|clone| AgentPlace::find(&clone.path)))
+    damaged.first().and_then(|clone| AgentPlace::find(&clone.path))
 }
 
 /// Finds the folder of an agent's clone of which git can read neither HEAD nor the files that git tracks.

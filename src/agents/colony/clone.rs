@@ -122,8 +122,7 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     }
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     refuse_unknown_directories(world, &staged, request, start.commit)?;
-    let sparse = staged.sparse.clone();
-    let mut setup = Vec::new();
+    let (sparse, mut setup) = (staged.sparse.clone(), Vec::new());
     // The configuration of another repository does not apply to this one.
     let desk = session.filter(|_| source.desk.is_some());
     if request.agent.is_some() {

@@ -38,14 +38,13 @@ pub fn find(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     if has_any(&root, hub, agent) {
         return found::find(&root, hub, agent).map(|clone| Some(clone.path));
     }
-    match damaged::outside(&root, hub, agent).or_else(|| removed(&root, hub, agent)) {
-        Some(error) => Err(error),
-        None => {
-            let as_in = "git colony clones new --agent NAME   # as in 'ada' or 'parser-2'";
-            Identity::of_agent(agent).map_err(|error| error.replace_hint(as_in))?;
-            colony.map(|_| None)
-        }
+    if let Some(error) = damaged::outside(&root, hub, agent).or_else(|| removed(&root, hub, agent))
+    {
+        return Err(error);
     }
+    let as_in = "git colony clones new --agent NAME   # as in 'ada' or 'parser-2'";
+    Identity::of_agent(agent).map_err(|error| error.replace_hint(as_in))?;
+    colony.map(|_| None)
 }
 
 fn is_of_no_colony(error: &Error) -> bool {

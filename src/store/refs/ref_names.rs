@@ -87,13 +87,11 @@ pub fn is_record(name: &RefName) -> bool {
     }
     let text = name.to_string();
     let kind = |(folder, at): &(&str, usize)| text.strip_prefix(folder)?.split('/').nth(*at);
-    match [(AGENTS, 2), (DESKS, 1), (REMOTES, 1)].iter().find_map(kind) {
-        Some(kind) => !COPIED_WORK.contains(&kind),
-        None => {
-            let is_below = |folders: [&str; 2]| folders.iter().any(|it| text.starts_with(it));
-            is_below([PUBLISHED, PRIVATE]) && !is_below([CHECKPOINTS, AUTOMATIC])
-        }
+    if let Some(kind) = [(AGENTS, 2), (DESKS, 1), (REMOTES, 1)].iter().find_map(kind) {
+        return !COPIED_WORK.contains(&kind);
     }
+    let is_below = |folders: [&str; 2]| folders.iter().any(|it| text.starts_with(it));
+    is_below([PUBLISHED, PRIVATE]) && !is_below([CHECKPOINTS, AUTOMATIC])
 }
 
 /// The kinds of copied refs that hold work.

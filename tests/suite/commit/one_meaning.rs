@@ -308,7 +308,7 @@ fn our_refs(sandbox: &Sandbox) -> [Vec<String>; 2] {
         sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/", "refs/colony-local/"]);
     let is_record = |name: &&str| {
         let files = sandbox.git(&["ls-tree", "-r", "--name-only", name]);
-        files.lines().any(|file| file.ends_with(".json"))
+        files.lines().any(|file| file.contains(".json"))
     };
     let (records, work): (Vec<_>, Vec<_>) = refs.lines().partition(is_record);
     [records, work].map(|names| names.into_iter().map(str::to_owned).collect())
