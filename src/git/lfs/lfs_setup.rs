@@ -33,7 +33,8 @@ impl Repo {
         world: &World,
         configuration: &[u8],
     ) -> Result<Vec<u8>> {
-        // git-lfs starts git nine times to write settings that are there.
+        // Settings that are there stay: the user may have chosen others (`git lfs install --skip-smudge`), and git-lfs
+        // would replace them. It also starts git nine times.
         if is_complete(configuration) {
             return Ok(configuration.to_vec());
         }
@@ -51,11 +52,10 @@ impl Repo {
     }
 }
 
-/// Returns `true` if a configuration file has all that `git lfs install` writes.
+/// Returns `true` if a configuration file has the filters that `git lfs install` writes, with any values.
 fn is_complete(configuration: &[u8]) -> bool {
-    let has = |key: &str, value: &str| values_in(configuration, key) == [value];
-    has(FORMAT_SETTING, FORMAT_VERSION)
-        && FILTER_SETTINGS.iter().all(|(name, value)| has(&format!("filter.lfs.{name}"), value))
+    let has = |name: &str| !values_in(configuration, &format!("filter.lfs.{name}")).is_empty();
+    FILTER_SETTINGS.iter().all(|(name, _)| has(name))
 }
 
 /// Creates a minimal git directory without a configuration.

@@ -59,6 +59,21 @@ fn init_and_purge_move_only_the_branch_and_init_works_again() {
 }
 
 #[test]
+fn the_filters_that_the_user_has_set_up_stay() {
+    for chosen in [&["--local"][..], &["--local", "--skip-smudge"], &["--local", "--skip-repo"]] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&[&["lfs", "install"], chosen].concat());
+        let filters = || sandbox.git(&["config", "--local", "--get-regexp", "^filter"]);
+        let before = (filters(), sandbox.visible_state());
+        sandbox.colony(&["init"]);
+        assert_eq!(filters(), before.0, "{chosen:?}");
+        sandbox.colony(&["undo"]);
+        sandbox.colony(&["init", "remove", "--purge", "--force"]);
+        assert_eq!((filters(), sandbox.visible_state()), before, "{chosen:?}");
+    }
+}
+
+#[test]
 fn deinit_alone_keeps_checkpoints_and_operations() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);
