@@ -6,7 +6,7 @@ use crate::clones::damaged;
 use crate::clones::hub::{Hub, desk_note, joining, locate};
 use crate::clones::removal::removed_work;
 use crate::git::inherited::{Inherited, Signing};
-use crate::model::text::shell_word;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -18,7 +18,7 @@ use super::colony::checkout_settings;
 pub struct RestorePlace<'a> {
     pub(super) world: &'a World,
     pub(super) checkout: Option<&'a Session>,
-    pub(super) hub: PathBuf,
+    hub: PathBuf,
     pub(super) is_dry: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> RestorePlace<'a> {
                 hubs.push(hub);
             }
         }
-        let name = shell_word(agent);
+        let name = typed_word(agent);
         let hub = match hubs.as_slice() {
             [hub] => hub.clone(),
             [] => {

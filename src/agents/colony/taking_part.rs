@@ -85,8 +85,8 @@ pub fn gather_checkpoint(session: &Session, name: &str) {
     }
 }
 
-/// Does the same as [`gather_for`] for a name that may be of a state here: not only where nothing here has it, or it would
-/// mean something else once published work is known. A failure is reported, and stops nothing.
+/// Does the same as [`gather_for`] for a name that may be of a state here, also where one is: otherwise the name would
+/// mean something else once others have read published work. A failure is reported, and stops nothing.
 pub fn gather_state(session: &Session, name: &str) {
     if !meaning::is_never_of_others(name) {
         gather(session);

@@ -214,8 +214,7 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
     }
     // A tag, or HEAD, takes precedence over an agent; a possible prefix of an id does not.
     let is_hex = typed.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_ref = || is_ref(repo, typed) || has_ref(repo, &format!("refs/remotes/{typed}/HEAD"));
-    let names_another = (!is_hex || is_ref()) && repo.resolve_commit(typed).is_ok();
+    let names_another = (!is_hex || is_ref(repo, typed)) && repo.resolve_commit(typed).is_ok();
     if !names_another && let Some(published) = published_forks::find(repo, typed)? {
         return Ok(Named::published(published));
     }

@@ -11,17 +11,17 @@ use crate::setup::never_set_up::COMMANDS;
 use crate::support::{Sandbox, View};
 
 /// An agent outside of a repository.
-const ADA: &[&str] = &["--agent", "ada", "mcp"];
+pub(super) const ADA: &[&str] = &["--agent", "ada", "mcp"];
 
 /// A folder that is not in a repository; the colony there has a bare remote beside it.
-fn nowhere(sandbox: &Sandbox) -> View {
+pub(super) fn nowhere(sandbox: &Sandbox) -> View {
     let remote = sandbox.outside().join("remote.git");
     let (here, there) = (sandbox.root.to_str().unwrap(), remote.to_str().unwrap());
     sandbox.git(&["clone", "-q", "--bare", here, there]);
     let folder = sandbox.outside().join("nowhere");
     fs::create_dir(&folder).unwrap();
     let place = sandbox.at(folder);
-    place.colony(&["colony", "set", there]);
+    place.colony(&["clones", "colony", "set", there]);
     place
 }
 

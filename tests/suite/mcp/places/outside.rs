@@ -8,20 +8,7 @@ use serde_json::json;
 use crate::mcp::client::{Client, USUAL};
 use crate::support::{Sandbox, View};
 
-/// An agent outside of a repository.
-const ADA: &[&str] = &["--agent", "ada", "mcp"];
-
-/// A folder that is not in a repository; the colony there has a bare remote beside it.
-fn nowhere(sandbox: &Sandbox) -> View {
-    let remote = sandbox.outside().join("remote.git");
-    let (here, there) = (sandbox.root.to_str().unwrap(), remote.to_str().unwrap());
-    sandbox.git(&["clone", "-q", "--bare", here, there]);
-    let folder = sandbox.outside().join("nowhere");
-    fs::create_dir(&folder).unwrap();
-    let place = sandbox.at(folder);
-    place.colony(&["clones", "colony", "set", there]);
-    place
-}
+use super::clones::{ADA, nowhere};
 
 fn clone_of(place: &View) -> View {
     let path = place.colony(&["agents", "path", "ada"]);
