@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::agents::colony::inherited_files;
+use crate::agents::colony::files_for_clone;
 use crate::agents::colony::setup_commands::{self, SetupCommand};
 use crate::clones::hub::{Hub, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
@@ -369,10 +369,10 @@ impl<'a> Plan<'a> {
         crate::agents::colony::clone::set_up(world, from.checkout, staged, setup)?;
         if !self.has_files {
             if let Some(session) = from.checkout {
-                inherited_files::ignored_files(session, staged.folder(), setup)?;
+                files_for_clone::ignored_files(session, staged.folder(), setup)?;
             }
             if let Some(state) = self.held.uncommitted {
-                inherited_files::put(world, staged, state)?;
+                files_for_clone::put(world, staged, state)?;
             }
         }
         for late in &self.held.late {

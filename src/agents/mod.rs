@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::agents::colony::cone::Cone;
 use crate::agents::colony::setup_commands::{self, SetupCommand};
-use crate::agents::colony::{checkout_settings, inherited_files};
+use crate::agents::colony::{checkout_settings, files_for_clone};
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
@@ -119,7 +119,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     kept_clones::sweep(world, &root, Some(here), false);
     agent_return::refuse_running(session, &request.name)?;
     agent_return::move_late_aside(world, &plan.place(&root, request))?;
-    let changes = if request.with_changes { inherited_files::uncommitted(session)? } else { None };
+    let changes = if request.with_changes { files_for_clone::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
     share_earlier_records(session)?;
     say_what_stays(session, request, &hub)?;
@@ -130,7 +130,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let begun = set_up(session, &plan, &staged, &mut setup)?;
     let sparse = staged.sparse.clone();
     if let Some(state) = changes {
-        inherited_files::put(world, &staged, state)?;
+        files_for_clone::put(world, &staged, state)?;
         setup.push("uncommitted changes".to_owned());
     }
     let path = staged.finish(world)?;
@@ -390,7 +390,7 @@ fn set_up(
     // Before hooks are installed: ours and those of git-lfs have no part in this.
     let begun = fork::create(&inside, &request)?;
     crate::agents::colony::clone::set_up(&session.world, Some(session), staged, setup)?;
-    inherited_files::ignored_files(session, staged.folder(), setup)?;
+    files_for_clone::ignored_files(session, staged.folder(), setup)?;
     Ok(begun)
 }
 

@@ -20,6 +20,8 @@ use super::{Face, Run};
 pub(super) enum Opening {
     /// Change it.
     ForReal,
+    /// Read it: copies of published work and caches may be written, nothing else, and no lock is taken.
+    Read,
     /// Look at it, or only say what would be changed: objects that are made for that are forgotten.
     Look,
 }
@@ -36,7 +38,7 @@ impl From<Run> for Opening {
 impl Opening {
     fn writes(self) -> ObjectWrites {
         match self {
-            Opening::ForReal => ObjectWrites::Durable,
+            Opening::ForReal | Opening::Read => ObjectWrites::Durable,
             Opening::Look => ObjectWrites::InMemory,
         }
     }
@@ -136,7 +138,7 @@ impl Face<'_> {
         };
         self.note_look(opened.as_ref().ok().map(|session| &session.repo));
         let owner = opened.as_ref().ok().and_then(|session| session.world.owner_beside_root);
-        self.held_back_for.set(owner.filter(|_| opening == Opening::ForReal));
+        self.held_back_for.set(owner.filter(|_| opening != Opening::Look));
         opened
     }
 

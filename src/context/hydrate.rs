@@ -3,8 +3,6 @@
 //! What has not changed keeps its place in the tiers; the text of a fragment is not stored, but read again where it is
 //! needed and compared with its hash.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,9 +10,7 @@ use crate::context::scoring::reading::SkipReason;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::projects::Project;
-use crate::store::state::{
-    Fragment, FragmentName, NewFragment, State, Tier, TierOwner, TierStep, are_at_rest,
-};
+use crate::store::state::{Fragment, NewFragment, State, Tier, TierOwner};
 use crate::workspace::id::repository_id;
 
 use super::known_projects::{self, Sourced};
@@ -23,7 +19,7 @@ use super::project_files::ProjectReader;
 use super::project_reading::{
     FileText, HydratedFile, HydratedProject, ProjectReading, Trust, store_readings,
 };
-use super::{announce, limits, now, owner, unusable};
+use super::{owner, tier_view, unusable};
 
 /// The maximum number of skipped files that a report names.
 const MAX_SKIPPED: usize = 1_000;
@@ -119,7 +115,7 @@ pub struct HydrationReport {
     pub warm: TierTotal,
     /// The cold tier.
     pub cold: TierTotal,
-    /// The number of files that no tier has room for, or that left them.
+    /// The number of files that no tier has room for.
     pub dropped: usize,
     /// Whether nothing was written.
     pub dry_run: bool,
@@ -155,7 +151,8 @@ pub(super) fn hydrate_project(
     let name = &project.item.name;
     let (repository, agent) = (repository_id(session)?, owner(session));
     let owner = TierOwner { repository: &repository, agent: &agent, project: name };
-    let before = state.fragments(owner).map_err(unusable)?;
+    let view = tier_view(session);
+    let before = state.fragments(owner, None, view).map_err(unusable)?;
     // What was allowed once must not be taken for what the rules allow.
     let trust = if request.allow_secret.is_empty() { trust } else { Trust::Nothing };
     let mut reading = ProjectReading {
@@ -170,20 +167,14 @@ pub(super) fn hydrate_project(
     reading.read(&mut state, &repository)?;
     let stores = reading.has_read && trust == Trust::Stat;
     let mut read = reading.hydrated;
-    let (limits, now) = (limits(session), now(session));
     let is_same = before.len() == read.files.len() && !read.files.iter().any(|it| it.is_new);
-    if is_same && are_at_rest(&before, limits, now) {
-        read.fragments = before;
-        read.fragments.retain(|it| it.tier.is_some());
-    } else {
+    read.fragments = before;
+    if !is_same {
         let ranked = ranked(&read.files, request.question.as_deref());
-        let step = TierStep::Hydrate(&ranked);
-        let done = state.tier_step(owner, step, limits, now);
-        (read.fragments, read.changes) = done.map_err(unusable)?;
-        if state.is_kept() {
-            announce(session, name, &read.changes);
-        }
+        read.changed = state.hydrate_tiers(owner, &ranked, view).map_err(unusable)?;
+        read.fragments = state.fragments(owner, None, view).map_err(unusable)?;
     }
+    read.fragments.retain(|it| it.tier.is_some());
     if stores {
         store_readings(session, &mut state, owner, &read)?;
     }
@@ -243,13 +234,11 @@ impl HydrationReport {
     fn add(&mut self, project: &str, done: HydratedProject) {
         let stored = done.fragments.len();
         let bytes = done.fragments.iter().map(|it| it.file.bytes).sum();
-        let read: BTreeSet<&FragmentName> = done.files.iter().map(|it| &it.name).collect();
-        let gone = done.changes.evicted.iter().filter(|name| !read.contains(name)).count();
         self.stored += stored;
-        self.changed += done.changes.stored.len();
+        self.changed += done.changed;
         self.stopped |= done.stopped;
         self.bytes += bytes;
-        self.dropped += done.files.len() - stored + gone;
+        self.dropped += done.files.len().saturating_sub(stored);
         self.hot = self.hot.plus(TierTotal::of(&done.fragments, Tier::Hot));
         self.warm = self.warm.plus(TierTotal::of(&done.fragments, Tier::Warm));
         self.cold = self.cold.plus(TierTotal::of(&done.fragments, Tier::Cold));

@@ -18,16 +18,13 @@ pub mod projects;
 pub mod scoring;
 mod task_file;
 mod task_files;
-pub mod tiers;
+pub mod tier_upkeep;
 mod views;
-
-use serde_json::json;
 
 use crate::model::{Code, Error};
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
-use crate::store::state::event_log;
-use crate::store::state::{FragmentName, TierChanges, TierLimits};
+use crate::store::state::{FragmentName, TierView};
 
 /// Maximum fragments of the warm tier of a project.
 const WARM_FRAGMENTS: usize = 500;
@@ -35,21 +32,19 @@ const WARM_FRAGMENTS: usize = 500;
 /// Maximum fragments of its cold tier.
 const COLD_FRAGMENTS: usize = 5_000;
 
-fn limits(session: &Session) -> TierLimits {
-    TierLimits {
+/// Returns how the tiers are looked at now.
+fn tier_view(session: &Session) -> TierView {
+    TierView {
         hot_tokens: session.settings.context_hot_tokens,
         warm: WARM_FRAGMENTS,
         cold: COLD_FRAGMENTS,
+        now: session.world.now().timestamp_millis(),
     }
 }
 
 /// Returns who acts, as the state names it.
 fn owner(session: &Session) -> String {
     session.settings.agent.clone().unwrap_or_default()
-}
-
-fn now(session: &Session) -> i64 {
-    session.world.now().timestamp_millis()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
@@ -64,18 +59,4 @@ fn unusable(why: Unusable) -> Error {
 /// Returns the id of a fragment.
 fn fragment_id(project: &str, name: &FragmentName) -> String {
     format!("{project}:{}:{}", name.resource, name.path)
-}
-
-/// Writes the events of fragments that moved, for each direction one.
-fn announce(session: &Session, project: &str, changes: &TierChanges) {
-    let moved = [
-        ("promoted", &changes.promoted),
-        ("demoted", &changes.demoted),
-        ("evicted", &changes.evicted),
-    ];
-    for (what, names) in moved.into_iter().filter(|(_, names)| !names.is_empty()) {
-        let ids: Vec<String> = names.iter().map(|it| fragment_id(project, it)).collect();
-        let value = json!({"project": project, "count": ids.len(), "fragments": ids});
-        event_log::announce(session, format!("context:{what}:{project}"), value);
-    }
 }

@@ -6,7 +6,7 @@ use crate::store::cache::database::Unusable;
 use crate::store::state::{Fragment, State, Tier, TierOwner};
 use crate::workspace::id::repository_id;
 
-use super::{limits, now, owner, unusable};
+use super::{owner, tier_view, unusable};
 
 /// The tiers of one agent in this checkout.
 pub(super) struct Tiers<'a> {
@@ -54,11 +54,11 @@ impl<'a> Tiers<'a> {
         state.map(|state| work(state, owner).map_err(unusable)).transpose()
     }
 
-    /// Returns the fragments of a project as they are by now.
+    /// Returns the fragments in the tiers of a project.
     pub(super) fn fragments(&mut self, project: &str) -> Result<Vec<Fragment>> {
-        let (limits, now) = (limits(self.session), now(self.session));
-        let fragments = self
-            .with(project, |state, owner| state.aged_fragments(owner, Tier::Cold, limits, now))?;
+        let view = tier_view(self.session);
+        let fragments =
+            self.with(project, |state, owner| state.fragments(owner, Some(Tier::Cold), view))?;
         Ok(fragments.unwrap_or_default())
     }
 }

@@ -9,7 +9,7 @@ use crate::store::Session;
 use crate::store::settings::projects::Project;
 use crate::store::state::{
     Fragment, FragmentName, Reading, ReadingCursor, Readings, ReadingsOf, ReadingsPart, State,
-    TierChanges, TierOwner,
+    TierOwner,
 };
 use crate::text::tokenizer::Tokenizer;
 
@@ -26,7 +26,8 @@ pub(super) struct HydratedProject {
     pub(super) stopped: bool,
     pub(super) bytes: u64,
     pub(super) fragments: Vec<Fragment>,
-    pub(super) changes: TierChanges,
+    /// The number of those with new content.
+    pub(super) changed: usize,
 }
 
 /// A file of a project.

@@ -11,7 +11,7 @@ use crate::store::Session;
 use crate::store::settings::projects::{ContextView, Project, ResourceType};
 use crate::store::state::{
     Fragment, FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier,
-    TierOwner, TierStep,
+    TierOwner,
 };
 use crate::workspace::id::repository_id;
 
@@ -22,7 +22,7 @@ use super::project_files::{Place, ProjectReader};
 use super::project_reading::{FileText, HydratedFile, HydratedProject, Trust, find_fragment};
 use super::task_file::{Match, TaskFile};
 use super::views::ViewFilter;
-use super::{announce, limits, now, owner, unusable};
+use super::{owner, tier_view, unusable};
 
 /// The maximum number of passages of a scope that are candidates.
 const MAX_SCOPE_MATCHES: usize = 200;
@@ -243,7 +243,7 @@ fn read_tiers(
         None => Tier::Warm,
         Some(_) => Tier::Cold,
     };
-    let fragments = state.aged_fragments(owner, last, limits(session), now(session));
+    let fragments = state.fragments(owner, Some(last), tier_view(session));
     read.fragments = fragments.map_err(unusable)?;
     let reader = ProjectReader::new(session, &[]);
     for resource in &project.item.resources {
@@ -328,12 +328,8 @@ pub(super) fn note_access(
     let mut state = State::open_for_answer(session).map_err(unusable)?;
     for (project, names) in used {
         let owner = TierOwner { repository: &repository, agent: &agent, project };
-        let step = TierStep::Access(names);
-        let done = state.tier_step(owner, step, limits(session), now(session));
-        let (_, changes) = done.map_err(unusable)?;
-        if state.is_kept() {
-            announce(session, project, &changes);
-        }
+        let used = state.use_fragments(owner, names, tier_view(session).now);
+        used.map_err(unusable)?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@
 //! 2. a branch, a fork, an agent, here or on another machine, any revision of git, also an abbreviated commit id
 //!    (`fork::names`);
 //! 3. an operation (`op-12`): the state before it;
-//! 4. the label of a checkpoint, a unique prefix of its label or id, and `<agent>/` with one of these.
+//! 4. the label of a checkpoint, a unique prefix of its label or id, `<agent>/` with one of these, and a commit counted
+//!    from one (`passed~1`).
 //!
 //! So nothing that a remote has labelled hides a branch. `restore`, which replaces files, refuses a name that is a label
 //! as well as something else; each command that takes operations refuses one that is also a branch, a tag or a revision.
@@ -117,8 +118,15 @@ fn find_first(repo: &Repo, typed: &str) -> Result<Meaning> {
         return Ok(Meaning::Operation(id));
     }
     match checkpoint_names::find(repo, typed) {
+        Err(error) if error.code() == Code::CheckpointNotFound => {}
+        found => return found.map(checkpoint_of),
+    }
+    if way.is_empty() {
+        return Err(unknown);
+    }
+    match checkpoint_names::find(repo, name) {
         Err(error) if error.code() == Code::CheckpointNotFound => Err(unknown),
-        found => found.map(checkpoint_of),
+        found => names::counted(repo, typed, found?.sha, way).map(line_of),
     }
 }
 
@@ -179,6 +187,19 @@ pub fn ends<'a>(repo: &Repo, typed: &'a str) -> Result<Option<Ends<'a>>> {
     let are_known = [ends.from, ends.to].iter().all(|end| names::find_line(repo, end).is_ok());
     let is_label = !are_known && !checkpoint_names::of_whole_name(repo, typed)?.is_empty();
     Ok((!is_label).then_some(ends))
+}
+
+/// Takes a range `A..B` apart, for a command that lists or takes commits; refuses `A...B`, which has commits of both sides.
+pub fn range<'a>(repo: &Repo, typed: &'a str, command: &str) -> Result<Option<Ends<'a>>> {
+    let ends = ends(repo, typed)?;
+    let Some(Ends { from, to, .. }) = ends.filter(|ends| ends.is_symmetric) else {
+        return Ok(ends);
+    };
+    let message = format!("'{typed}' has commits of both sides; name one side");
+    let [from, to] = [from, to].map(shell_word);
+    Err(Error::new(Code::InvalidValue, message)
+        .unchanged()
+        .hint(format!("git colony {command} {from}..{to}   # or {to}..{from}")))
 }
 
 /// Returns `true` if a name may stand for published work and not only for something here: such a

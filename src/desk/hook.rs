@@ -1,6 +1,6 @@
 //! Answers our hooks, in git or in an agent. Nothing here may stop either, with these exceptions: a
-//! commit or push of an agent to a protected branch, a commit with changes outside its allowed paths, and a push of
-//! history from before a migration.
+//! commit or push of an agent to a protected branch, a commit with changes outside its allowed paths, a push of
+//! history from before a migration, and a plain push from the clone of an agent to where no person has allowed it.
 
 use std::path::Path;
 

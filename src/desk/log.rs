@@ -67,8 +67,7 @@ pub struct Uncommitted {
 /// is not a branch and has nothing beyond it, it lists the history.
 pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogReport> {
     let repo = &session.repo;
-    let ends = typed.map(|typed| meaning::ends(repo, typed)).transpose()?.flatten();
-    let range = ends.filter(|ends| !ends.is_symmetric);
+    let range = typed.map(|typed| meaning::range(repo, typed, "log")).transpose()?.flatten();
     let (line, mut into, state) = if let Some(Ends { from, to, .. }) = range {
         let ((from, _), (to, state)) = (find(session, from)?, find(session, to)?);
         (to, Some(from.name).zip(from.tip), state)

@@ -1,4 +1,5 @@
-//! Reports about a repository: its state, branches and operations, and completions.
+//! Reports about a repository: its state, branches and operations, and completions; and what our hooks do when they run
+//! (`hook`, `worktree_hook`).
 
 pub mod agent_show;
 pub mod completion;

@@ -11,7 +11,7 @@ use crate::git::refs::ReflogReason;
 use crate::git::{RefChange, RefName};
 use crate::model::id::SessionId;
 use crate::model::{Code, Result};
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::sessions::expired_sessions;
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -97,7 +97,7 @@ fn prune_sessions(session: &Session, keep_days: u64) -> Result<Vec<SessionId>> {
 fn forget_agreement<'a>(session: &Session, gone: impl Iterator<Item = &'a RefName>) -> Result<()> {
     let remotes = session.repo.remote_names();
     let notes = gone.flat_map(|name| {
-        let note = |remote: &String| travelers::note_of(remote, name);
+        let note = |remote: &String| exchanged_refs::note_of(remote, name);
         remotes.iter().filter_map(note).collect::<Vec<_>>()
     });
     let mut changes = Vec::new();

@@ -1,4 +1,4 @@
-//! Merged work is tested before it arrives, as a whole.
+//! `land` and `try`: merged work is tested before it arrives, as a whole.
 //!
 //! A train of agents is merged in memory and tested, searched for those that fail, and moves the branch once.
 
@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::agents::colony::{checkout_settings, inherited_files, large_file_store, setup_commands};
+use crate::agents::colony::{checkout_settings, files_for_clone, large_file_store, setup_commands};
 use crate::clones::hub::locate;
 use crate::clones::test_results::{TestResults, Verdict};
 use crate::clones::try_tree::{Furnishing, TreeChanges, TryPlace, TryTree};
@@ -303,7 +303,7 @@ impl<'a> Station<'a> {
     fn prepare(&self, tree: &Path, base: Oid) -> Result<()> {
         let session = self.session;
         let mut done = Vec::new();
-        inherited_files::copies(session, tree, &mut done)?;
+        files_for_clone::copies(session, tree, &mut done)?;
         let commands = setup_commands::run_in(session, tree, base, &self.approvals)?;
         let advice = setup_commands::advice(&commands, "NAME");
         for line in advice.iter().filter(|line| !line.contains("git colony clones setup")) {

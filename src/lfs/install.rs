@@ -152,7 +152,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
         Way::OwnHooks => {
             // Otherwise git-lfs adds it while it writes the hooks, under a lock that nothing could prove
             // ours.
-            if !has_section(session, "lfs")? {
+            if !has_format(session)? {
                 configuration.change(repo, world, &[FORMAT_SETTING, FORMAT_VERSION])?;
             }
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
@@ -180,9 +180,6 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
 /// The section of the filters.
 pub(super) const FILTER: &str = "filter.lfs";
 
-/// The section of other settings.
-pub(super) const SETTINGS: &str = "lfs";
-
 pub(super) fn note_path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("lfs-installed")
 }
@@ -193,7 +190,7 @@ pub(super) fn noted(repo: &Repo) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Records, once, the sections and hooks that [`super::uninstall::uninstall`] may remove later.
+/// Records, once, the section, the setting and the hooks that [`super::uninstall::uninstall`] may remove later.
 fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     let path = note_path(&session.repo);
     if path.exists() {
@@ -207,16 +204,18 @@ fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
 }
 
-/// Lists the sections and hooks that [`install`] would add.
+/// Lists the section, the setting and the hooks that [`install`] would add.
 fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static str>> {
     let mut new = Vec::new();
     if way == Way::NotInstalled {
         return Ok(new);
     }
-    for section in [FILTER, SETTINGS] {
-        if !has_section(session, section)? {
-            new.push(section);
-        }
+    if !has_section(session, FILTER)? {
+        new.push(FILTER);
+    }
+    // Other settings of git-lfs, such as its URL, may stand beside it.
+    if !has_format(session)? {
+        new.push(FORMAT_SETTING);
     }
     if way == Way::OwnHooks {
         let absent = |name: &&&str| state(folder, name) == State::Absent;
@@ -247,6 +246,13 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
 pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     let configuration = ConfigFile::of_repository(&session.repo).read()?;
     Ok(config::has_section(&configuration, section))
+}
+
+/// Returns `true` if the configuration of this repository has the format of git-lfs.
+fn has_format(session: &Session) -> Result<bool> {
+    let (repo, world) = (&session.repo, &session.world);
+    let configuration = ConfigFile::of_repository(repo).read()?;
+    Ok(!ConfigFile::values(repo, world, &configuration, FORMAT_SETTING)?.is_empty())
 }
 
 /// Returns `true` if a push uploads objects: if a hook that git runs then calls git-lfs.

@@ -6,7 +6,6 @@ pub mod exempt;
 mod hooks_folder;
 pub mod hydrate;
 pub mod install;
-pub mod locks;
 pub mod patterns;
 pub mod status;
 pub mod store_url;

@@ -11,7 +11,7 @@ use crate::store::files::config_file::ConfigFile;
 use crate::store::settings::Flags;
 
 use super::hooks_folder::{hooks_folder, is_own, remove_if_git_lfs};
-use super::install::{CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, has_section, note_path, noted};
+use super::install::{CALL_FROM_OUR_HOOKS, FILTER, HOOKS, has_section, note_path, noted};
 
 /// The parts of git-lfs that exist at one moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -87,13 +87,13 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let file = ConfigFile::of_repository(repo);
     let noted = noted(repo);
-    let is_noted = |section: &str| noted.iter().any(|noted| noted == section);
+    let is_noted = |added: &str| noted.iter().any(|noted| noted == added);
     if is_noted(FILTER) && has_section(session, FILTER)? {
         file.change(repo, world, &["--remove-section", FILTER])?;
     }
     // Other settings of git-lfs are the user's. git removes a section that becomes empty.
     let values = ConfigFile::values(repo, world, &file.read()?, FORMAT_SETTING)?;
-    if is_noted(SETTINGS) && !values.is_empty() {
+    if is_noted(FORMAT_SETTING) && !values.is_empty() {
         file.change(repo, world, &["--unset-all", FORMAT_SETTING])?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::git::remote::Remote;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::refs::{own_refs, ref_names};
 use crate::store::{Session, migration};
 
@@ -100,7 +100,7 @@ fn learn(session: &Session, remote: &Remote<'_>, commit: Oid) -> Result<bool> {
         if !repo.keeps_objects() {
             return Ok(false);
         }
-        let into = travelers::incoming_of(remote.name());
+        let into = exchanged_refs::incoming_of(remote.name());
         remote.fetch_refs(std::slice::from_ref(&name), &into)?;
     }
     if repo.peel_to_commit(commit) != Some(commit) || migration::flaw(repo, commit)?.is_some() {

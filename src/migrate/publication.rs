@@ -13,7 +13,7 @@ use crate::git::{Head, Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, Untouched};
 use crate::records::consent::{self, Ask, Consent, Leave};
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches;
 use crate::store::migration::migration_children::Children;
@@ -115,7 +115,7 @@ fn list(remote: &Remote<'_>) -> Result<BTreeMap<RefName, Oid>> {
     remote.list(|name| {
         is_history(name)
             || name.as_bytes().starts_with(b"refs/notes/")
-            || travelers::kind_of(name).is_some()
+            || exchanged_refs::kind_of(name).is_some()
     })
 }
 
@@ -409,7 +409,7 @@ fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
 fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Result<()> {
     let mut notes = Vec::new();
     for change in changes {
-        if let Some(name) = travelers::note_of(remote.name(), &change.name) {
+        if let Some(name) = exchanged_refs::note_of(remote.name(), &change.name) {
             let old = session.repo.find_ref(&name)?;
             if old != change.new {
                 notes.push(RefChange { name, old, new: change.new });

@@ -7,7 +7,7 @@ use crate::design::checkpoint::checkpoint_refs;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::Result;
 use crate::model::id::OperationId;
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::Session;
 
 /// A checkpoint that was deleted.
@@ -58,7 +58,7 @@ fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
     let mut remotes = Vec::new();
     for remote in repo.remote_names() {
         for change in refs {
-            let note = travelers::note_of(&remote, &change.name);
+            let note = exchanged_refs::note_of(&remote, &change.name);
             let noted = note.map(|note| repo.find_ref(&note)).transpose()?.flatten();
             if noted.is_some() && !remotes.contains(&remote) {
                 remotes.push(remote.clone());

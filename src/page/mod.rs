@@ -1,4 +1,4 @@
-//! Pages: the records of a scope, grouped under a budget of tokens.
+//! The records of a scope, packed into pages under a budget of tokens, and how pages are related.
 
 pub mod graph;
 pub mod listing;

@@ -5,11 +5,11 @@
 //! exchange that was cut off is completed by the next one.
 
 pub mod consent;
+pub mod exchanged_refs;
 pub(crate) mod join;
 pub mod outbox;
 pub mod rules;
 pub mod scopes;
-pub mod travelers;
 pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,7 +143,7 @@ struct Compared {
 impl Compared {
     fn with_hub(session: &Session, hub: &Hub) -> Result<Compared> {
         let repo = &session.repo;
-        let notes = repo.refs_below(&travelers::notes_of_hub())?.into_iter();
+        let notes = repo.refs_below(&exchanged_refs::notes_of_hub())?.into_iter();
         Ok(Compared {
             ours: here(repo)?,
             theirs: shared_refs::list(hub)?,
@@ -157,7 +157,7 @@ impl Compared {
         let names: BTreeSet<&RefName> = self.ours.keys().chain(self.theirs.keys()).collect();
         let mut moves = Moves::default();
         for name in names {
-            let Some(note) = travelers::note_of_hub(name) else {
+            let Some(note) = exchanged_refs::note_of_hub(name) else {
                 continue;
             };
             let sides = Sides {

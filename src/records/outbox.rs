@@ -5,7 +5,7 @@
 
 use crate::git::RefName;
 
-use super::travelers;
+use super::exchanged_refs;
 
 /// The prefix of all outboxes.
 pub const OUTBOXES: &str = "refs/colony/outbox/";
@@ -39,7 +39,7 @@ impl Writer {
 
     /// Returns its outbox for a record; `None` for a ref that is not a record with many keys.
     pub fn outbox(&self, record: &RefName) -> Option<RefName> {
-        travelers::kind_of(record).filter(|kind| kind.is_keyed())?;
+        exchanged_refs::kind_of(record).filter(|kind| kind.is_keyed())?;
         let record = record.as_bytes().strip_prefix(RECORDS.as_bytes())?;
         Some(RefName::new([OUTBOXES.as_bytes(), self.0.as_bytes(), b"/", record].concat()))
     }
@@ -66,7 +66,7 @@ mod tests {
         {
             let record = RefName::from(record);
             let outbox = writer.outbox(&record).unwrap();
-            assert!(outbox.is_valid() && travelers::kind_of(&outbox).is_none());
+            assert!(outbox.is_valid() && exchanged_refs::kind_of(&outbox).is_none());
             assert_eq!(parse(&outbox), Some((writer.clone(), record)));
         }
         for other in [

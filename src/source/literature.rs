@@ -19,7 +19,7 @@ use crate::store::cache::user_cache::{self, UserCache, UserCacheKind};
 use crate::text::chunk::{self, Chunk, ChunkSize};
 use crate::text::count::json_tokens;
 use crate::text::readers::pdf_extractor::Extractor;
-use crate::text::readers::{self, Document, Format, ReadFault, Section, pdf};
+use crate::text::readers::{self, Document, Format, ReadFault, Section, pdf_sections};
 use crate::text::tokenizer::Tokenizer;
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -135,7 +135,7 @@ impl<'a> Literature<'a> {
         }
         if format == Format::Pdf {
             let pages = self.pages(library, &source, fetch)?;
-            return Ok(pages.and_then(|pages| pdf::document(&pages)));
+            return Ok(pages.and_then(|pages| pdf_sections::document(&pages)));
         }
         let bytes = source.bytes(library, fetch)?;
         Ok(bytes.and_then(|bytes| readers::read_text(format, &bytes)))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::git::identity::{CommitRole, Identity};
 use crate::git::inherited;
-use crate::git::object::{Signatures, commit_message};
+use crate::git::object::{Signatures, message_trailers};
 use crate::git::{Checkout, ObjectWrites, Repo, Signature};
 use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
@@ -101,14 +101,15 @@ impl Session {
     /// co-author, if an agent commits and the user has set one.
     pub fn with_trailers(&self, message: String) -> String {
         let message = match self.session_trailer() {
-            Some(trailer) => commit_message::with_trailer(message, &trailer),
+            Some(trailer) => message_trailers::with_trailer(message, &trailer),
             None => message,
         };
         let person = self.settings.co_author.as_ref().filter(|_| self.settings.agent.is_some());
         match person {
-            Some(Identity { name, email }) => {
-                commit_message::with_trailer(message, &format!("Co-authored-by: {name} <{email}>"))
-            }
+            Some(Identity { name, email }) => message_trailers::with_trailer(
+                message,
+                &format!("Co-authored-by: {name} <{email}>"),
+            ),
             None => message,
         }
     }

@@ -8,7 +8,7 @@ use crate::git::{RefChange, RefName, Signature};
 use crate::model::text::{count, shell_word};
 use crate::model::{Code, Result};
 use crate::records::consent::Leave;
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::Session;
 use crate::store::refs::{own_refs, ref_names};
 
@@ -151,7 +151,7 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
 /// Records the refs of the remote, and deletes the notes of refs that neither side has any more.
 fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> Result<()> {
     let names = look.names();
-    let note_of = |name| travelers::note_of(&look.remote, name);
+    let note_of = |name| exchanged_refs::note_of(&look.remote, name);
     let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
     let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
     wanted.retain(|name, _| look.do_notes_count && known.contains(*name));

@@ -12,9 +12,9 @@ use crate::git::{Oid, RefName, Repo};
 use crate::migrate;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
+use crate::records::exchanged_refs::{self, Kind};
 use crate::records::outbox::{self, Writer};
 use crate::records::rules::Sides;
-use crate::records::travelers::{self, Kind};
 use crate::store::Session;
 use crate::store::refs::own_refs;
 
@@ -58,11 +58,11 @@ impl Look {
         let asking = format!("list the refs of '{}'", remote.name());
         let progress = &session.world.progress;
         let Listed { refs: offered, symbolic } = progress.during(&asking, || remote.list_all())?;
-        let ours = travelers_here(repo)?;
+        let ours = exchanged_refs_here(repo)?;
         let gone = ours.iter().filter(|(_, id)| repo.is_gone(**id));
         let mut invalid: BTreeMap<RefName, String> =
             gone.map(|(name, _)| (name.clone(), GONE.to_owned())).collect();
-        let mut notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
+        let mut notes = repo.refs_below(&exchanged_refs::notes_of(remote.name()))?;
         // What an interrupted sync has fetched is not a note.
         let incoming = super::incoming(remote);
         notes.retain(|found| !found.name.as_bytes().starts_with(incoming.as_bytes()));
@@ -99,7 +99,7 @@ impl Look {
             branches_failed: None,
             theirs: offered
                 .iter()
-                .filter(|(name, _)| travelers::kind_of(name).is_some())
+                .filter(|(name, _)| exchanged_refs::kind_of(name).is_some())
                 .map(|(name, id)| (name.clone(), *id))
                 .collect(),
             symbolic,
@@ -122,7 +122,7 @@ impl Look {
         let repo = &session.repo;
         let known: BTreeSet<Oid> = self.ours.values().chain(self.notes.values()).copied().collect();
         let is_wanted = |(name, id): &(&RefName, &Oid)| {
-            let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
+            let is_branch = exchanged_refs::kind_of(name) == Some(Kind::ForkBranch);
             !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
         };
         let names: Vec<RefName> =
@@ -194,7 +194,7 @@ impl Look {
     fn add(&mut self, session: &Session, fetched: Vec<FoundRef>) {
         for found in fetched {
             self.published.extend(session.repo.peel_to_commit(found.id));
-            if travelers::kind_of(&found.name).is_some() {
+            if exchanged_refs::kind_of(&found.name).is_some() {
                 self.theirs.insert(found.name, found.id);
             } else if self.outboxes_there.contains_key(&found.name)
                 && !self.symbolic.contains(&found.name)
@@ -271,7 +271,7 @@ impl Look {
 
     /// Returns the value of a ref on each side.
     pub(super) fn sides(&self, name: &RefName) -> Sides<Oid> {
-        let note = travelers::note_of(&self.remote, name).filter(|_| self.do_notes_count);
+        let note = exchanged_refs::note_of(&self.remote, name).filter(|_| self.do_notes_count);
         Sides {
             base: note.and_then(|note| self.notes.get(&note).copied()),
             ours: self.ours.get(name).copied(),
@@ -281,16 +281,16 @@ impl Look {
 }
 
 /// Lists the refs of this repository that are exchanged.
-fn travelers_here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
+fn exchanged_refs_here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
     let mut ours = BTreeMap::new();
-    for prefix in travelers::prefixes() {
+    for prefix in exchanged_refs::prefixes() {
         let found = repo
             .refs_below(&prefix)?
             .into_iter()
-            .filter(|found| travelers::kind_of(&found.name).is_some());
+            .filter(|found| exchanged_refs::kind_of(&found.name).is_some());
         ours.extend(found.map(|found| (found.name, found.id)));
     }
-    for name in travelers::single_names() {
+    for name in exchanged_refs::single_names() {
         if let Some(id) = repo.find_listed_ref(&name)? {
             ours.insert(name, id);
         }
@@ -333,7 +333,7 @@ fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
     let mut known = BTreeSet::new();
     for remote in repo.remote_names() {
         let branches = format!("refs/remotes/{remote}/");
-        for prefix in [branches, travelers::notes_of(&remote)] {
+        for prefix in [branches, exchanged_refs::notes_of(&remote)] {
             let found = repo.refs_below(&prefix)?.into_iter();
             known.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
         }

@@ -13,7 +13,6 @@ use crate::clones::removal::kept_work;
 use crate::git::new_repository::ConfigEntry;
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo, config, process};
-use crate::lfs::locks;
 use crate::model::{Code, Error, Result, Untouched, World, text};
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -97,7 +96,6 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     commit_identity::follow_manifest(&inside)?;
     let commit = repo.head()?.commit();
     let lfs_url = large_file_store::follow_manifest(&mut inside)?;
-    locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
     Ok(RefreshReport {

@@ -10,9 +10,9 @@ use crate::design::fork::published_forks;
 use crate::git::{Oid, RefChange, RefName, Signature};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
+use crate::records::exchanged_refs::{self, Kind};
 use crate::records::outbox::Writer;
 use crate::records::rules::Sides;
-use crate::records::travelers::{self, Kind};
 use crate::records::verdict::SyncVerdict;
 use crate::store::Session;
 use crate::store::membership::Role;
@@ -25,7 +25,7 @@ use super::{Direction, SyncResult, Way, outboxes, withheld};
 
 /// Decides about the agents of all checkouts: this one writes one ref, and the others are copied.
 pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
-    let of_machines = |name: &RefName| travelers::kind_of(name) == Some(Kind::Machine);
+    let of_machines = |name: &RefName| exchanged_refs::kind_of(name) == Some(Kind::Machine);
     let mut others: BTreeSet<RefName> = look.names().into_iter().filter(of_machines).collect();
     others.retain(|name| !look.invalid.contains_key(name));
     let mut writer = outboxes::writer(session);

@@ -32,10 +32,9 @@ use crate::design::fork::machines;
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
-use crate::lfs::locks;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::records::consent::{self, Ask, Consent, Leave};
-use crate::records::{self, travelers};
+use crate::records::{self, exchanged_refs};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
@@ -124,7 +123,6 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     if !refs.is_empty() {
         session.note_change();
     }
-    locks::ask_beside(session, name);
     report.refs = refs.into_values().collect();
     Ok(report)
 }
@@ -339,5 +337,5 @@ fn who(session: &Session) -> Option<String> {
 
 /// Returns the prefix of refs that were fetched and not checked yet.
 fn incoming(remote: &Remote<'_>) -> String {
-    travelers::incoming_of(remote.name())
+    exchanged_refs::incoming_of(remote.name())
 }

@@ -7,7 +7,7 @@ use crate::git::refs::in_the_way::{InTheWay, folders_of};
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::Result;
 use crate::model::text::shell_word;
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::Session;
 use crate::store::refs::obstacle;
 
@@ -44,14 +44,14 @@ pub(super) fn refuse(session: &Session, look: &Look, steps: &mut [Step], way: Wa
             continue;
         };
         let blocked = step.row.name.clone();
-        if let Some(label) = travelers::label_of(&blocked) {
+        if let Some(label) = exchanged_refs::label_of(&blocked) {
             forks.insert(label, blocked.clone());
         }
         found.insert(blocked, obstacle);
     }
     for step in steps.iter_mut() {
         let name = step.row.name.clone();
-        let of_fork = travelers::label_of(&name).and_then(|label| forks.get(&label));
+        let of_fork = exchanged_refs::label_of(&name).and_then(|label| forks.get(&label));
         let moves = step.here.is_some() || step.there.is_some();
         let blocked = found.get(&name).or_else(|| found.get(of_fork?));
         let Some(obstacle) = blocked.filter(|_| moves) else {

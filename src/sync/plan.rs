@@ -6,9 +6,9 @@ use crate::design::fork::fork_record::{self, ForkRecord};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
+use crate::records::exchanged_refs::{self, Kind};
 use crate::records::rules::{Side, Sides, Version};
 use crate::records::standing;
-use crate::records::travelers::{self, Kind};
 use crate::records::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
 use crate::store::Session;
 use crate::store::refs::ref_names;
@@ -61,7 +61,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
             steps.push(step);
         }
         let sides = look.sides(&name);
-        let verdict = match travelers::kind_of(&name) {
+        let verdict = match exchanged_refs::kind_of(&name) {
             _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
             Some(kind) if kind.is_keyed() => {
                 steps.extend(keyed_records::decide(session, look, &name, wish)?);
@@ -72,7 +72,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Migrations) => verdict::decide_shared(&sides, standing(repo, &sides)),
             _ => {
-                labels.extend(travelers::label_of(&name));
+                labels.extend(exchanged_refs::label_of(&name));
                 continue;
             }
         };

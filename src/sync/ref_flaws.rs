@@ -7,7 +7,7 @@ use crate::design::fork::machines;
 use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::Result;
-use crate::records::travelers::{self, Kind};
+use crate::records::exchanged_refs::{self, Kind};
 use crate::repo_map::scope_record::Scopes;
 use crate::store::migration;
 use crate::store::refs::shared_record;
@@ -16,14 +16,14 @@ use crate::store::refs::shared_record;
 pub(super) fn find(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
     let commit = repo.peel_to_commit(id);
     let is_commit = commit == Some(id);
-    match travelers::kind_of(name)? {
+    match exchanged_refs::kind_of(name)? {
         Kind::Checkpoint | Kind::CheckpointTag if commit.is_none() => {
             Some("it does not name a commit".to_owned())
         }
         Kind::Checkpoint | Kind::CheckpointTag => None,
         _ if !is_commit => Some("it is not a commit".to_owned()),
         Kind::ForkRecord => {
-            let label = travelers::label_of(name)?;
+            let label = exchanged_refs::label_of(name)?;
             let read = ForkRecord::read(repo, id, &label);
             read.err().map(|error| error.message())
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::git::{Oid, RefName};
 use crate::model::text::count;
 use crate::records::consent::Consent;
-use crate::records::travelers::{self, Kind};
+use crate::records::exchanged_refs::{self, Kind};
 
 use super::unpublished::{BranchAhead, Waiting};
 
@@ -145,12 +145,12 @@ impl SyncReport {
         for row in self.refs.iter().filter(is_there) {
             moved.queued +=
                 usize::from(row.result == SyncResult::Queued && side == Direction::Push);
-            let label = travelers::label_of(&row.name);
+            let label = exchanged_refs::label_of(&row.name);
             if row.result == SyncResult::Deleted {
                 moved.deleted.insert(label.unwrap_or_else(|| row.name.to_string()));
                 continue;
             }
-            match (label, travelers::kind_of(&row.name)) {
+            match (label, exchanged_refs::kind_of(&row.name)) {
                 (Some(label), _) => drop(moved.forks.insert(label)),
                 (None, Some(Kind::Checkpoint | Kind::CheckpointTag)) => moved.checkpoints += 1,
                 // Where agents have other commits, those are counted.

@@ -10,7 +10,7 @@ use crate::git::{Head, RefName, RemoteUrl};
 use crate::model::Result;
 use crate::model::text::{count, shell_word};
 use crate::records::consent::Leave;
-use crate::records::travelers::{self, Kind};
+use crate::records::exchanged_refs::{self, Kind};
 use crate::store::Session;
 use crate::store::membership::Role;
 
@@ -48,10 +48,11 @@ impl Waiting {
         let staying: Vec<&RefName> =
             names.iter().filter(|(_, is_deletion)| !is_deletion).map(|(name, _)| name).collect();
         let forks: BTreeSet<String> =
-            staying.iter().filter_map(|name| travelers::label_of(name)).collect();
+            staying.iter().filter_map(|name| exchanged_refs::label_of(name)).collect();
         let of = |kinds: &[Kind]| {
-            let kind =
-                |name: &&&RefName| travelers::kind_of(name).is_some_and(|k| kinds.contains(&k));
+            let kind = |name: &&&RefName| {
+                exchanged_refs::kind_of(name).is_some_and(|k| kinds.contains(&k))
+            };
             staying.iter().filter(kind).count()
         };
         Some(Waiting {
@@ -123,7 +124,7 @@ pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<Bran
     let Head::Branch { name, commit: tip } = repo.head()? else {
         return Ok(None);
     };
-    if reads || travelers::kind_of(&name).is_some() {
+    if reads || exchanged_refs::kind_of(&name).is_some() {
         return Ok(None);
     }
     let branch = name.short();

@@ -7,7 +7,7 @@ use crate::design::checkpoint::published_secrets::{self, Publication};
 use crate::git::Oid;
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result};
-use crate::records::travelers;
+use crate::records::exchanged_refs;
 use crate::store::Session;
 
 use super::SyncResult;
@@ -31,7 +31,7 @@ pub(super) fn keep(
     }
     let mut labels: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
     for step in steps.iter() {
-        let label = travelers::label_of(&step.row.name);
+        let label = exchanged_refs::label_of(&step.row.name);
         let paths = brought_by(step).and_then(|id| found.get(&id));
         if let Some((label, paths)) = label.zip(paths) {
             labels.insert(label, paths.clone());
@@ -39,7 +39,7 @@ pub(super) fn keep(
     }
     for step in steps.iter_mut().filter(|step| step.there.is_some()) {
         let name = &step.row.name;
-        let of_fork = travelers::label_of(name).and_then(|label| labels.get(&label));
+        let of_fork = exchanged_refs::label_of(name).and_then(|label| labels.get(&label));
         let own = brought_by(step).and_then(|id| found.get(&id));
         let Some(paths) = own.or(of_fork) else {
             continue;

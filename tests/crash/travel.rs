@@ -102,7 +102,7 @@ pub(crate) fn remove_locks_on_refs(git_dir: &Path) {
 }
 
 /// The refs that may travel, and what they hold.
-fn travelers(place: &Path) -> BTreeMap<String, String> {
+fn exchanged(place: &Path) -> BTreeMap<String, String> {
     let listed = Desk::git_in(
         place,
         &[
@@ -172,19 +172,19 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
     each_point_of(("sync", whom), (calls, stride), |point: Point| {
         let (desk, remote, other) = apart(Consent::Given);
         let root = desk.repository.root.clone();
-        let before = (travelers(&root), travelers(&remote));
+        let before = (exchanged(&root), exchanged(&remote));
         let struck = desk.strike_in(&root, &["sync"], (point, whom));
         for place in [&root, &remote] {
             Desk::git_in(place, &WHOLE);
         }
-        let found = (travelers(&root), travelers(&remote));
+        let found = (exchanged(&root), exchanged(&remote));
         if whom == Whom::Everybody {
             // What a server has left nobody here can prove.
             remove_locks_on_refs(&remote);
         }
         desk.colony(&["sync"]);
         assert_eq!(locks_on_refs(&root.join(".git")), [] as [PathBuf; 0]);
-        let after = (travelers(&root), travelers(&remote));
+        let after = (exchanged(&root), exchanged(&remote));
         check_old_or_new(&found.0, &before.0, &after.0, point);
         check_old_or_new(&found.1, &before.1, &after.1, point);
         // Both have everything now, and so has the other clone.
@@ -192,7 +192,7 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
         assert!(said.starts_with("up to date with 'origin'"), "{point:?} {said}");
         desk.colony_in(&other, &["sync"]);
         let shared = |place: &Path| {
-            let mut refs = travelers(place);
+            let mut refs = exchanged(place);
             refs.retain(|name, _| !name.starts_with("refs/heads/"));
             refs
         };
@@ -225,7 +225,7 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
     each_point(("sync --push", whom), stride, |point: Point| {
         let (desk, remote, _) = apart(Consent::Missing);
         let root = desk.repository.root.clone();
-        let before = travelers(&remote);
+        let before = exchanged(&remote);
         let struck = desk.strike_in(&root, &["sync", "--push"], (point, whom));
         for place in [&root, &remote] {
             Desk::git_in(place, &WHOLE);
@@ -233,7 +233,7 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
         let key = "colony.sync.origin.push";
         let said = Desk::git_in(&root, &["config", "--local", "--default", "none", "--get", key]);
         let is_given = said.trim_end() != "none";
-        let found = travelers(&remote);
+        let found = exchanged(&remote);
         assert!(is_given || found == before, "{point:?} published without consent: {found:#?}");
         if whom == Whom::Everybody {
             remove_locks_on_refs(&remote);
@@ -244,7 +244,7 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
         let said = Desk::git_in(&root, &["config", "--local", "--get-all", key]);
         assert_eq!(said.lines().count(), 1, "{point:?} {said}");
         assert!(!root.join(".git/config.lock").exists(), "{point:?}");
-        let after = travelers(&remote);
+        let after = exchanged(&remote);
         check_old_or_new(&found, &before, &after, point);
         assert!(after.contains_key("refs/heads/fork/of-ada"), "{point:?} {after:#?}");
         struck

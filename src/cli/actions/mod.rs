@@ -25,31 +25,6 @@ pub(super) use command_line::{CommandLine, command_line, in_own_words};
 pub(super) use input_schema::{description, input_schema};
 pub(super) use typed_arguments::typed_arguments;
 
-/// The actions that are tools of their own by default: what an agent does in an hour.
-pub(super) const CORE: [&str; 21] = [
-    "get_repo_state",
-    "find",
-    "read",
-    "history",
-    "context",
-    "checkpoint_state",
-    "list_checkpoints",
-    "restore_checkpoint",
-    "undo",
-    "commit_state",
-    "diff_design",
-    "diff_against_checkpoint",
-    "fork_design",
-    "merge_design",
-    "decide",
-    "fleet",
-    "list_agents",
-    "new_agent",
-    "wait_events",
-    "blackboard_put",
-    "memory_add",
-];
-
 /// Every action, in the order of its group, and in a group in that of its command. Built when one is asked for.
 pub(super) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
     let declared = commands::with_those_below().flat_map(|declaration| &declaration.actions);

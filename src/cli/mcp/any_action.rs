@@ -14,7 +14,7 @@ use crate::model::{Code, Error, Result};
 
 use super::Options;
 use super::answer::AnswerText;
-use super::directory::DIRECTORY;
+use super::call_place::DIRECTORY;
 use super::tools::{self, hints};
 
 /// The tool for actions that only read.

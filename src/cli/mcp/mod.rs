@@ -7,7 +7,7 @@
 mod answer;
 mod any_action;
 mod attend;
-mod directory;
+mod call_place;
 mod handler;
 mod lines;
 mod messages;

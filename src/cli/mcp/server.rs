@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
-use crate::cli::actions::{self, Action, Effect};
+use crate::cli::actions::{self, Action, Effect, Reach};
 use crate::cli::served::calls::Calls;
 use crate::cli::served::confine;
 use crate::cli::served::previews::{Previewed, Previews};
@@ -16,7 +16,7 @@ use crate::records::consent;
 
 use super::answer::{AnswerText, KeptAnswers};
 use super::attend::{attend, progress};
-use super::directory::{self, KnownClones};
+use super::call_place::{self, KnownClones};
 use super::updates::Subscriptions;
 use super::{Options, any_action, tools};
 
@@ -140,7 +140,7 @@ impl Server {
         own: Own,
     ) -> Result<Answered> {
         let notes = self.make_first_clone(&own)?;
-        let site = directory::take(&self.place, &mut self.kept().clones, action, &mut given)?;
+        let site = call_place::take(&self.place, &mut self.kept().clones, action, &mut given)?;
         let place = site.clone.as_ref().unwrap_or(&self.place);
         let mut answered = self.act_in(place, action, given, own)?;
         answered.notes.extend(notes);
@@ -246,7 +246,11 @@ impl Server {
         answered: Answered,
     ) -> CallToolResult {
         let action = actions::find(tool);
-        let reach = |action: &Action| tools::reach(action, &self.options);
+        // Without its clone no call can help: the command is for a person.
+        let has_clone = *self.has_clone.lock().unwrap_or_else(PoisonError::into_inner);
+        let reach = |action: &Action| {
+            if has_clone { tools::reach(action, &self.options) } else { Reach::None }
+        };
         let worded = |text: &str| actions::in_calls(&self.grammar, action, &reach, text);
         let mut text = AnswerText::new(tool, arguments, &answered, &worded);
         let nonce = self.place.world.nonce8();

@@ -6,12 +6,37 @@ use clap::Command;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use crate::cli::actions::{self, ACTIONS, Action, CORE, Effect, Reach};
+use crate::cli::actions::{self, ACTIONS, Action, Effect, Reach};
 use crate::cli::served::previews::PREVIEW_ID;
 
 use super::any_action::{CALL_ACTION, READ_ACTION};
-use super::directory::DIRECTORY;
+use super::call_place::DIRECTORY;
 use super::{Options, ToolSet, any_action};
+
+/// The actions that are tools of their own by default: what an agent does in an hour.
+const CORE: [&str; 21] = [
+    "get_repo_state",
+    "find",
+    "read",
+    "history",
+    "context",
+    "checkpoint_state",
+    "list_checkpoints",
+    "restore_checkpoint",
+    "undo",
+    "commit_state",
+    "diff_design",
+    "diff_against_checkpoint",
+    "fork_design",
+    "merge_design",
+    "decide",
+    "fleet",
+    "list_agents",
+    "new_agent",
+    "wait_events",
+    "blackboard_put",
+    "memory_add",
+];
 
 /// The tool that tells the rest of an answer.
 pub(super) const CONTINUE: &str = "continue_answer";

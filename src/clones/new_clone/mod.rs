@@ -1,7 +1,7 @@
 //! Creates a clone: what it gets, in which order (`staged`: its folder until then).
 
 pub mod clone_large_files;
-pub mod copied_files;
+pub mod copy_files;
 pub mod rewritten_start;
 mod staged;
 

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::clones::found;
 use crate::clones::hub::Hub;
-use crate::clones::new_clone::copied_files::{FileTransfer, copy_path};
+use crate::clones::new_clone::copy_files::{FileTransfer, copy_path};
 use crate::git::durable;
 use crate::git::refs::FoundRef;
 use crate::git::{RefChange, RefName, Repo};

@@ -10,7 +10,6 @@ pub mod fork_record;
 pub mod forks;
 pub mod found_forks;
 mod given_base;
-pub mod locked_paths;
 pub mod machines;
 pub mod names;
 pub mod old_history;

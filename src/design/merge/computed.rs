@@ -1,10 +1,9 @@
 //! Computes a merge on trees, before anything moves.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use crate::design::decision::decisions::{self, DecisionRef};
-use crate::design::fork::claims::{self, Claims};
+use crate::design::fork::claims::Claims;
 use crate::design::fork::forks::MergeOutcome;
 use crate::design::fork::shared_work::SharedWork;
 use crate::design::merge::conflicts;
@@ -19,7 +18,7 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::{Session, migration};
 
 use super::sides::Sides;
-use super::{MergeReport, Request};
+use super::{MergeReport, Request, message};
 
 /// The merge on trees.
 pub(super) struct Computed {
@@ -84,8 +83,9 @@ impl Computed {
         }
         let coming = shared.ahead(repo, (ours, theirs), 10_000)?;
         computed.report.decisions = decisions_of(session, &coming)?;
-        computed.message = message(session, request, sides, &coming)?;
-        add_restored(&mut computed.message, &shared);
+        let decisions = &computed.report.decisions;
+        computed.message = message::of_merge(session, request, sides, &coming, decisions)?;
+        message::add_restored(&mut computed.message, &shared);
         if computed.merges {
             let mut merges = repo.certain_merges(&session.world);
             computed.certain = merges.commits(&computed.report.bases, (ours, theirs));
@@ -264,44 +264,6 @@ fn decisions_of(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> 
         decisions.push(brought);
     }
     Ok(decisions)
-}
-
-fn message(session: &Session, request: &Request, sides: &Sides, coming: &[Oid]) -> Result<String> {
-    let given = request.message.clone();
-    if !request.squash {
-        return Ok(given.unwrap_or_else(|| sides.message()));
-    }
-    let repo = &session.repo;
-    let mut text = match given {
-        Some(given) => given.trim_end().to_owned(),
-        None => format!("Squash '{}'\n", sides.source.name),
-    };
-    if request.message.is_none() {
-        for commit in coming.iter().rev().take(100) {
-            let subject = repo.read_commit(*commit)?.subject;
-            // Writing to a string cannot fail.
-            write!(text, "\n* {subject}").ok();
-        }
-    }
-    text.push_str("\n\n");
-    for brought in decisions_of(session, coming)? {
-        writeln!(text, "Colony-Decision: {}", brought.decision_id).ok();
-    }
-    writeln!(text, "{}: {}", claims::SQUASHED, sides.source.commit).ok();
-    Ok(text)
-}
-
-/// Adds a trailer for each reverted merge whose work the merge brings again.
-fn add_restored(message: &mut String, shared: &SharedWork) {
-    let reverted = [&shared.reverted[..], &shared.reverted_there].concat();
-    let merges: BTreeSet<Oid> = reverted.iter().map(|work| work.range.to).collect();
-    if !(merges.is_empty() || message.contains(claims::SQUASHED)) {
-        message.truncate(message.trim_end().len());
-        message.push_str("\n\n");
-    }
-    for merge in merges {
-        writeln!(message, "{}: {merge}", claims::RESTORED).ok();
-    }
 }
 
 pub(super) fn write_merge(

@@ -4,6 +4,7 @@
 mod allowed;
 mod computed;
 pub mod conflicts;
+mod message;
 pub mod next_step;
 pub mod resolve;
 pub mod settle;
@@ -24,7 +25,6 @@ use crate::model::id::OperationId;
 use crate::model::text::typed_word;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
-use crate::store::large_files::large_file_locks::{KnownLocks, LockedPath};
 use crate::store::operation::{Kind, LateFile};
 
 use super::allowed_paths::path_gate::OthersRules;
@@ -32,7 +32,6 @@ use super::checkpoint::left_out::{Allowances, LeftOut};
 use super::checkpoint::worktree_snapshot::Kept;
 use super::decision::decisions::DecisionRef;
 use super::fork::forks::MergeOutcome;
-use super::fork::locked_paths;
 use super::worktree::run_post_checkout;
 use computed::{Computed, write_merge};
 use conflicts::Conflict;
@@ -106,8 +105,6 @@ pub struct MergeReport {
     pub settled: Vec<RepoPath>,
     /// Decisions of the merged commits.
     pub decisions: Vec<DecisionRef>,
-    /// The changed files that others have locked on the git-lfs server, as far as is known.
-    pub locked: Vec<LockedPath>,
     /// The uncommitted work of the agent whose work is merged, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<UncommittedWork>,
@@ -148,12 +145,11 @@ pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
     let compute = || Computed::of(session, request, &sides);
-    let mut computed = session.repo.with_index_ahead(compute)?;
+    let computed = session.repo.with_index_ahead(compute)?;
     if computed.is_nothing_to_do(request) {
         return Ok(computed.report);
     }
     allowed::require(session, request, &sides, &computed)?;
-    computed.look_at_locks(session, &sides)?;
     let mut operation = sides.target.begin(session, Kind::Merge)?;
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
@@ -196,9 +192,6 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
         session.signatures()?;
         allowed::require_changes(session, request, &sides, &changes)?;
         computed.report.files_changed = changes.len();
-        let known = KnownLocks::load(session);
-        computed.report.locked =
-            locked_paths::of_changes(&known, &computed.report.source, &changes);
         return Ok(computed.report);
     }
     computed.finish(session, request, &sides)?;
@@ -206,7 +199,6 @@ fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
         return Ok(computed.report);
     }
     allowed::require(session, request, &sides, &computed)?;
-    computed.look_at_locks(session, &sides)?;
     if !sides.target.is_here {
         // Only a ref would move, so the files here do not matter.
         session.signatures()?;
@@ -246,18 +238,6 @@ impl MergeReport {
         };
         self.next_step = stuck.next_step();
         self
-    }
-}
-
-impl Computed {
-    /// Adds the changed files that others have locked.
-    fn look_at_locks(&mut self, session: &Session, sides: &Sides) -> Result<()> {
-        let known = KnownLocks::load(session);
-        if !known.locks.is_empty() {
-            let changes = allowed::coming_in(session, sides, self)?;
-            self.report.locked = locked_paths::of_changes(&known, &self.report.source, &changes);
-        }
-        Ok(())
     }
 }
 

@@ -77,18 +77,6 @@ impl Sides {
             format!("merge '{source}' into '{into}'")
         }
     }
-
-    /// Returns git's own message for the merge.
-    pub(super) fn message(&self) -> String {
-        let what = if self.source.is_branch() { "branch" } else { "commit" };
-        let into = self.target_name();
-        let suffix = if matches!(into.as_str(), "main" | "master" | "HEAD") {
-            String::new()
-        } else {
-            format!(" into {into}")
-        };
-        format!("Merge {what} '{}'{suffix}", self.source.name)
-    }
 }
 
 /// Replaces the commit of a name. The work of an agent whose clone is gone may not have a name any

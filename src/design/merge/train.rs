@@ -19,7 +19,7 @@ use super::conflicts::Conflict;
 use super::sides::Sides;
 use super::switch::{Step, Switch, carry_out};
 use super::target_branch::TargetBranch;
-use super::{MergeOutcome, Request, allowed};
+use super::{MergeOutcome, Request, allowed, message};
 
 /// A branch, and how work is merged into it.
 pub struct Train {
@@ -111,7 +111,7 @@ impl Train {
             return Ok(Coupling::UpToDate);
         }
         // A message makes a merge commit.
-        let message = (!self.squash).then(|| sides.message());
+        let message = (!self.squash).then(|| message::of_git(&sides));
         let request = Request { squash: self.squash, message, ..Request::default() };
         let computed = match computed(session, &request, &sides) {
             Ok(computed) => computed,

@@ -13,7 +13,7 @@ use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::worktree_snapshot::Kept;
 use crate::design::merge::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
 use crate::design::worktree::run_post_checkout;
-use crate::git::object::commit_message;
+use crate::git::object::message_trailers;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
@@ -233,7 +233,7 @@ impl PickNote {
             writeln!(message, "(cherry picked from commit {})", from.commit).ok();
         }
         if let Some(trailer) = session.session_trailer() {
-            message = commit_message::with_trailer(message, &trailer);
+            message = message_trailers::with_trailer(message, &trailer);
         }
         let next = "git colony cherry-pick --continue";
         if !self.done.is_empty() {

@@ -157,7 +157,7 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
 fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     let repo = &session.repo;
     let plain = |commit| WantedCommit { commit, decision_id: None };
-    let range = meaning::ends(repo, name)?.filter(|ends| !ends.is_symmetric);
+    let range = meaning::range(repo, name, "cherry-pick")?;
     let Some(Ends { from, to, .. }) = range else {
         return Ok(vec![plain(meaning::find_commit(repo, name)?.commit)]);
     };

@@ -1,4 +1,6 @@
-//! Undoes an operation, and redoes it.
+//! Undoes an operation, and redoes it. Reasons to refuse: `undo_next` (no operation, git in progress), `undo_refs` (refs
+//! have moved), `undo_files` (files), `plain_git` (changes by git), `last_copies` (a checkpoint has the last copies),
+//! `undo_steps` (several steps).
 //!
 //! An undo is an operation like any other: it moves refs to their old values, puts the very index
 //! file back, and moves files back from where they were kept. Nothing is copied or filtered.

@@ -18,7 +18,6 @@ use crate::clones::removal::removed_work::RemovedWork;
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::clashes::{self, Clash, Matrix};
 use crate::design::fork::forks::{self, Fork};
-use crate::design::fork::locked_paths::{self, Locked};
 use crate::design::fork::machines::Elsewhere;
 use crate::design::fork::{names, published_forks};
 use crate::design::worktree;
@@ -27,7 +26,6 @@ use crate::git::{ObjectWrites, Repo};
 use crate::model::{Error, Result, time};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
-use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::membership::{Membership, Role};
 use crate::store::settings::approved_commands;
 
@@ -62,9 +60,6 @@ pub struct FleetReport {
     /// The branch here, if it is protected and this process is an agent's: its commits are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedBranch>,
-    /// The changed files that others have locked.
-    #[serde(flatten)]
-    pub locked: Locked,
     /// The agents of other checkouts, which have no row, also where their clones are damaged or removed; all have one if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
@@ -128,7 +123,7 @@ impl Upstream {
 pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     let repo = &session.repo;
     let Team { clones, damaged, elsewhere } = Team::find(session, whose)?;
-    let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session, &clones, &elsewhere)?;
+    let Desk { scan, forks, matrix, mut rows } = Desk::look(session, &clones, &elsewhere)?;
     add_damaged(&mut rows, &damaged, &forks);
     describe_all(session, &forks, &mut rows)?;
     marked::mark(session, &forks, &mut rows)?;
@@ -138,11 +133,6 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         row.find_clear_name(repo);
     }
     let newest = checkpoints::newest_moment(repo, None);
-    let unsaved = rows
-        .iter_mut()
-        .filter_map(Row::take_unsaved_locked)
-        .chain([(scan.head.label(), locks.among(scan.uncommitted_paths()))])
-        .collect();
     let operation = Operation::of(repo, &scan);
     let opened = operation.as_ref();
     let ends = opened.and_then(|conflict| worktree::ends_of(session, conflict.kind).ok());
@@ -183,7 +173,6 @@ pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
         agents: rows,
         damaged,
         protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),
-        locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
@@ -289,8 +278,6 @@ struct Desk {
     scan: Scan,
     forks: Vec<Fork>,
     matrix: Matrix,
-    /// The locks as last known.
-    locks: KnownLocks,
     /// The rows of the clones, by agent.
     rows: Vec<Row>,
 }
@@ -304,7 +291,6 @@ impl Desk {
         elsewhere: &BTreeSet<String>,
     ) -> Result<Desk> {
         let world = &session.world;
-        let locks = KnownLocks::load(session);
         let config = session.repo.own_config()?;
         let next = AtomicUsize::new(0);
         let read_rows = || {
@@ -313,7 +299,7 @@ impl Desk {
                 clones.get(at).map(|clone| (at, clone))
             };
             let rows = std::iter::from_fn(more)
-                .map(|(at, clone)| (at, Row::of_clone(world, clone, &config, &locks)));
+                .map(|(at, clone)| (at, Row::of_clone(world, clone, &config)));
             rows.collect::<Vec<_>>()
         };
         let here = || -> Result<_> {
@@ -335,13 +321,7 @@ impl Desk {
             // A thread that died has not returned its rows; nothing else depends on them.
             rows.extend(other.join().unwrap_or_default());
             rows.sort_by(|(at, a), (place, b)| a.agent.cmp(&b.agent).then(at.cmp(place)));
-            Ok(Desk {
-                scan,
-                forks,
-                matrix,
-                locks: locks.clone(),
-                rows: rows.into_iter().map(|(_, row)| row).collect(),
-            })
+            Ok(Desk { scan, forks, matrix, rows: rows.into_iter().map(|(_, row)| row).collect() })
         })
     }
 }

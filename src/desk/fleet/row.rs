@@ -1,6 +1,5 @@
 //! A row of the fleet: a fork, its agent, and its progress.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -23,7 +22,6 @@ use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
 use crate::store::agent_policy::protected_branches::{ProtectedBranch, ProtectedBranches};
 use crate::store::files::places::Places;
-use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::lease;
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::lock;
@@ -168,9 +166,6 @@ pub struct Row {
     /// Its clone.
     #[serde(skip)]
     pub(super) path: Option<PathBuf>,
-    /// The uncommitted files in its clone that others have locked.
-    #[serde(skip)]
-    pub(super) unsaved_locked: BTreeSet<RepoPath>,
 }
 
 /// The last verdict of `land` on the commit that an agent or fork has.
@@ -199,12 +194,6 @@ impl Row {
     /// Returns the folder of its clone.
     pub fn clone_path(&self) -> Option<&Path> {
         self.path.as_deref()
-    }
-
-    /// Takes out the uncommitted files that others have locked, under the name of its fork or agent.
-    pub(super) fn take_unsaved_locked(&mut self) -> Option<(String, BTreeSet<RepoPath>)> {
-        let name = self.fork.clone().or_else(|| self.agent.clone())?;
-        Some((name, std::mem::take(&mut self.unsaved_locked)))
     }
 
     /// Finds out whether the branch of an agent is protected.
@@ -300,12 +289,7 @@ impl Row {
 
     /// Reads the clone itself. Unreadable parts are left out: a problem in one clone must not stop
     /// the overview.
-    pub(super) fn of_clone(
-        world: &World,
-        clone: &FoundClone,
-        config: &OwnConfig,
-        locks: &KnownLocks,
-    ) -> Row {
+    pub(super) fn of_clone(world: &World, clone: &FoundClone, config: &OwnConfig) -> Row {
         let mut row = Row::of(clone.member.agent.clone());
         row.last_seen_at = Some(clone.member.created_at.clone());
         row.path = Some(clone.path.clone());
@@ -327,7 +311,6 @@ impl Row {
         row.unseen = scan.as_ref().err().map(ForkProblem::of_error);
         if let Ok(scan) = scan {
             row.unsaved = Some(scan.count_uncommitted());
-            row.unsaved_locked = locks.among(scan.uncommitted_paths());
             row.operation = Operation::of(&repo, &scan);
             let kept_at = kept_at(&repo, &scan).ok().flatten();
             row.kept_at = kept_at.as_ref().map(time::rfc3339);

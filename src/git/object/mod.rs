@@ -1,8 +1,8 @@
 //! Reading and writing objects: blobs, trees, commits, annotated tags.
 
-pub mod commit_message;
 pub mod empty_objects;
 pub mod message;
+pub mod message_trailers;
 pub(crate) mod odd_commits;
 pub(crate) mod peel;
 pub mod picked_commit;

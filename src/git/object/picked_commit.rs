@@ -6,7 +6,7 @@ use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Result, ResultExt as _, World};
 
 use super::rewrite::Rewritten;
-use super::{commit_message, message};
+use super::{message, message_trailers};
 
 /// A commit to create from another.
 pub struct Pick<'a> {
@@ -76,7 +76,7 @@ impl Repo {
 /// Adds the line in which git records the origin of a pick, and a trailer that the message does not have.
 fn with_origin(message: &[u8], original: Oid, trailer: Option<&str>) -> Vec<u8> {
     let mut text = message.trim_end().to_vec();
-    text.extend_from_slice(commit_message::gap_before_trailer(&text));
+    text.extend_from_slice(message_trailers::gap_before_trailer(&text));
     text.extend(format!("(cherry picked from commit {original})\n").bytes());
     let is_new = |trailer: &&str| message.lines().all(|line| line != trailer.as_bytes());
     if let Some(trailer) = trailer.filter(is_new) {

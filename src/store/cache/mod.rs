@@ -11,7 +11,7 @@ pub mod search_index;
 pub mod user_cache;
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,11 +46,6 @@ impl Cache {
     pub fn of_reader(repo: &Repo, name: &str) -> Cache {
         let owner = std::fs::metadata(repo.common_dir()).map(|metadata| metadata.uid());
         Cache { is_written: owner.is_ok_and(|owner| owner == own_user()), ..Cache::of(repo, name) }
-    }
-
-    /// Returns a cache that all clones of a hub share.
-    pub fn of_hub(repo: &Repo, hub: &Path, name: &str) -> Cache {
-        Cache { path: hub.join("colony/cache").join(name), is_written: repo.keeps_objects() }
     }
 
     /// Reads the cache; a file that cannot be read counts as empty.

@@ -6,7 +6,6 @@
 //! before gets a hard link there (`staged`). Once the refs have moved, objects missing from the store come
 //! from there. Nothing here touches a file of the working tree or the network.
 
-pub mod large_file_locks;
 pub mod retained_objects;
 
 use std::path::Path;

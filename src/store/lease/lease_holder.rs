@@ -1,4 +1,4 @@
-//! The holder of a clone's lease: whether a command is the holder's, and when an idle one loses it.
+//! The holder of a clone's lease: whether a command is the holder's, and when it has ended, or was idle for too long.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,7 @@
 //! or damaged, locks end, resident sets are empty, and it is created again. A command that cannot write it
 //! grants no lock. Times are in milliseconds since 1970 and come from the caller.
 
+mod context_fragments;
 pub mod event_log;
 mod event_position;
 mod event_reader;
@@ -17,10 +18,9 @@ mod resident_set;
 mod stored_pages;
 #[cfg(test)]
 mod tests;
-mod tier_set;
 #[cfg(test)]
 mod tier_tests;
-mod tiers;
+mod tier_view;
 mod watches;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ use super::cache::database_wait::Waiter;
 use super::cache::schema::{Journal, Schema};
 use super::session::Session;
 
+pub use context_fragments::TierOwner;
 pub use event_position::Position;
 pub use event_reader::{Batch, Event, EventReader};
 pub use page_locks::{Extended, PageLock, Unlocked};
@@ -41,10 +42,7 @@ pub use place::folder;
 pub use readings::{Reading, ReadingCursor, Readings, ReadingsOf, ReadingsPart};
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
-pub use tier_set::{
-    Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, are_at_rest,
-};
-pub use tiers::{TierCounters, TierOwner, TierStep};
+pub use tier_view::{Fragment, FragmentName, NewFragment, Tier, TierView};
 pub use watches::{Added, Watch};
 
 /// The longest time of a lock, a year: no lock ends later from now, however the clock moves.
@@ -79,25 +77,19 @@ const SCHEMA: Schema = Schema {
         mode TEXT NOT NULL, debounce INTEGER NOT NULL, agent TEXT NOT NULL,
         started INTEGER NOT NULL, fired INTEGER, count INTEGER NOT NULL,
         PRIMARY KEY (worktree, id)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS fragments (
+    CREATE TABLE IF NOT EXISTS context_fragments (
         repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
         resource TEXT NOT NULL, path BLOB NOT NULL, hash TEXT NOT NULL,
-        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, tier INTEGER,
-        since INTEGER NOT NULL, used INTEGER NOT NULL, used_at INTEGER NOT NULL,
-        accesses INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, used INTEGER NOT NULL,
+        used_at INTEGER NOT NULL, accesses INTEGER NOT NULL,
         PRIMARY KEY (repository, agent, project, resource, path)) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS fragments_in_tiers ON fragments (
-        repository, agent, project, tier, resource, path, hash, tokens, bytes, since, used,
-        used_at, accesses) WHERE tier IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS fragments_by_use ON context_fragments (
+        repository, agent, project, used DESC, resource, path, hash, tokens, bytes, used_at,
+        accesses);
     CREATE TABLE IF NOT EXISTS readings (
         repository TEXT NOT NULL, project TEXT NOT NULL, resource TEXT NOT NULL,
         part INTEGER NOT NULL, files BLOB NOT NULL,
         PRIMARY KEY (repository, project, resource, part));
-    CREATE TABLE IF NOT EXISTS tier_counters (
-        repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
-        hits INTEGER NOT NULL, promotions INTEGER NOT NULL,
-        demotions INTEGER NOT NULL, evictions INTEGER NOT NULL,
-        PRIMARY KEY (repository, agent, project)) WITHOUT ROWID;
     SELECT used FROM residents LIMIT 0;
     SELECT evictions FROM counters LIMIT 0",
     journal: Journal::Rollback,
@@ -147,11 +139,6 @@ impl State {
             }
         }
         State::open_at(&path, Mode::Dry, Waiter::of(session))
-    }
-
-    /// Returns `true` if changes stay.
-    pub fn is_kept(&self) -> bool {
-        self.mode == Mode::Kept
     }
 
     /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.
@@ -217,9 +204,7 @@ impl State {
     /// Forgets an agent: its resident set, its locks, its counters, its watches and its tiers.
     pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
         self.update(|connection| {
-            let tables =
-                ["residents", "locks", "counters", "watches", "fragments", "tier_counters"];
-            for table in tables {
+            for table in ["residents", "locks", "counters", "watches", "context_fragments"] {
                 connection.execute(&format!("DELETE FROM {table} WHERE agent = ?1"), [agent])?;
             }
             drop_unused(connection)

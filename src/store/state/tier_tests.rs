@@ -1,21 +1,17 @@
 //! The tiers against a simple model: one list in the order of use, with a clock that the test sets.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
 use crate::model::RepoPath;
 use crate::store::cache::database_wait::waiter_of_tests;
 
-use super::tier_set::{COLD_TIME, IDLE_TIME, PROMOTION};
-use super::{
-    Fragment, FragmentName, Mode, NewFragment, State, Tier, TierLimits, TierOwner, TierStep,
-};
+use super::tier_view::{COLD_TIME, HOT_TIME, WARM_TIME};
+use super::{Fragment, FragmentName, Mode, NewFragment, State, Tier, TierOwner, TierView};
 
 const OWNER: TierOwner<'_> =
     TierOwner { repository: "0123456789abcdef", agent: "ada", project: "app" };
 
-const LIMITS: TierLimits = TierLimits { hot_tokens: 20, warm: 3, cold: 2 };
+const VIEW: TierView = TierView { hot_tokens: 20, warm: 3, cold: 2, now: 1_000 };
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -59,141 +55,103 @@ fn named(name: u8) -> FragmentName {
 struct Simple {
     name: u8,
     content: u8,
-    /// 0 is hot, 3 is none.
-    tier: u8,
-    since: i64,
+    used_at: i64,
     accesses: u64,
 }
 
-/// The least recently used is first.
+/// The last used is first.
 #[derive(Default)]
 struct Model {
     line: Vec<Simple>,
     now: i64,
-    hits: u64,
-    moves: [u64; 3],
 }
 
 impl Model {
     fn step(&mut self, step: &Step) {
-        let before = self.line.clone();
         let now = self.now;
-        for it in &mut self.line {
-            while it.tier < 2 && now - it.since >= IDLE_TIME {
-                it.tier += 1;
-                it.since += IDLE_TIME;
-            }
-        }
-        self.line.retain(|it| it.tier < 2 || now - it.since < COLD_TIME);
         match step {
             Step::Hydrate(files) => {
+                self.forget();
                 self.line.retain(|it| files.iter().any(|(name, _)| *name == it.name));
                 for &(name, content) in files.iter().rev() {
-                    let at = self.line.iter().position(|it| it.name == name);
-                    let old = at.map(|at| self.line[at].clone());
-                    if old.as_ref().is_some_and(|old| old.content == content) {
-                        continue;
+                    let old = self.line.iter().position(|it| it.name == name);
+                    let mut accesses = 0;
+                    if let Some(old) = old {
+                        if self.line[old].content == content {
+                            continue;
+                        }
+                        accesses = self.line.remove(old).accesses;
                     }
-                    self.line.retain(|it| it.name != name);
-                    self.line.push(Simple {
-                        name,
-                        content,
-                        tier: 0,
-                        since: now,
-                        accesses: old.map_or(0, |old| old.accesses),
-                    });
+                    self.line.insert(0, Simple { name, content, used_at: now, accesses });
                 }
             }
             Step::Access(names) => {
                 for name in names {
-                    let at = self.line.iter().position(|it| it.name == *name && it.tier < 3);
-                    let Some(at) = at else { continue };
-                    let mut it = self.line.remove(at);
-                    self.hits += 1;
-                    it.accesses += 1;
-                    it.since = now;
-                    if it.accesses.is_multiple_of(PROMOTION) {
-                        it.tier = it.tier.saturating_sub(1);
-                    }
-                    self.line.push(it);
+                    let Some(at) = self.line.iter().position(|it| it.name == *name) else {
+                        continue;
+                    };
+                    let it = self.line.remove(at);
+                    self.line.insert(0, Simple { used_at: now, accesses: it.accesses + 1, ..it });
                 }
             }
-            Step::Wait(_) => {}
-        }
-        self.shrink();
-        self.count(&before);
-    }
-
-    fn shrink(&mut self) {
-        let now = self.now;
-        let mut down = |it: &mut Simple| (it.tier, it.since) = (it.tier + 1, now);
-        let large = self.line.iter_mut();
-        large
-            .filter(|it| it.tier == 0 && tokens(it.name, it.content) > LIMITS.hot_tokens)
-            .for_each(&mut down);
-        loop {
-            let hot = self.line.iter().filter(|it| it.tier == 0);
-            let sum: u64 = hot.map(|it| tokens(it.name, it.content)).sum();
-            if sum <= LIMITS.hot_tokens {
-                break;
-            }
-            down(self.line.iter_mut().find(|it| it.tier == 0).unwrap());
-        }
-        for (tier, limit) in [(1, LIMITS.warm), (2, LIMITS.cold)] {
-            while self.line.iter().filter(|it| it.tier == tier).count() > limit {
-                down(self.line.iter_mut().find(|it| it.tier == tier).unwrap());
-            }
+            Step::Wait(_) => self.forget(),
         }
     }
 
-    /// Counts those that went up, down and out, but not those with new content.
-    fn count(&mut self, before: &[Simple]) {
-        for old in before {
-            let new = self.line.iter().find(|it| it.name == old.name);
-            match new.filter(|new| new.content == old.content) {
-                Some(new) if new.tier < old.tier => self.moves[0] += 1,
-                Some(new) if new.tier == 3 && old.tier < 3 => self.moves[2] += 1,
-                Some(new) if new.tier > old.tier => self.moves[1] += 1,
-                None if new.is_none() && old.tier < 3 => self.moves[2] += 1,
-                _ => {}
-            }
-        }
+    fn forget(&mut self) {
+        self.line.retain(|it| self.now - it.used_at < COLD_TIME);
+    }
+
+    /// Fills one tier after the other with those that are not in one before it.
+    fn tiers(&self) -> Vec<(Simple, Option<Tier>)> {
+        let idle = |it: &Simple| self.now - it.used_at;
+        let tokens = |it: &Simple| tokens(it.name, it.content);
+        let fits = |it: &&Simple| idle(it) < HOT_TIME && tokens(it) <= VIEW.hot_tokens;
+        let mut sum = 0;
+        let is_room = |it: &&Simple| {
+            sum += tokens(it);
+            sum <= VIEW.hot_tokens
+        };
+        let hot: Vec<&Simple> = self.line.iter().filter(fits).take_while(is_room).collect();
+        let rest = |others: &[&Simple], time: i64, room: usize| {
+            let own = self.line.iter().filter(|it| !others.contains(it) && idle(it) < time);
+            own.take(room).collect::<Vec<_>>()
+        };
+        let warm = rest(&hot, WARM_TIME, VIEW.warm);
+        let cold = rest(&[hot.clone(), warm.clone()].concat(), COLD_TIME, VIEW.cold);
+        let tier = |it: &Simple| {
+            let tiers = [(&hot, Tier::Hot), (&warm, Tier::Warm), (&cold, Tier::Cold)];
+            tiers.into_iter().find(|(all, _)| all.contains(&it)).map(|(_, tier)| tier)
+        };
+        let known = self.line.iter().filter(|it| idle(it) < COLD_TIME);
+        let mut rows: Vec<_> = known.map(|it| (it.clone(), tier(it))).collect();
+        rows.sort_by_key(|(it, _)| it.name);
+        rows
     }
 }
 
-fn simple(it: &Fragment) -> Simple {
-    Simple {
+fn simple(it: &Fragment) -> (Simple, Option<Tier>) {
+    let simple = Simple {
         name: it.file.name.path.as_bytes()[1],
         content: it.file.hash.parse::<u8>().unwrap(),
-        tier: it.tier.map_or(3, |tier| tier as u8),
-        since: it.since,
+        used_at: it.used_at,
         accesses: it.accesses,
-    }
+    };
+    (simple, it.tier)
 }
 
 fn check(state: &mut State, model: &Model) {
-    let stored = state.fragments(OWNER).unwrap();
-    let mut in_order: Vec<&Fragment> = stored.iter().collect();
-    // Those in no tier have no order.
-    in_order.sort_by_key(|it| it.tier.map(|_| it.used));
-    let line: Vec<Simple> = in_order.into_iter().map(simple).collect();
-    let mut expected = model.line.clone();
-    expected.sort_by_key(|it| (it.tier < 3, if it.tier < 3 { 0 } else { it.name }));
-    assert_eq!(line, expected);
-    let counters = state.tier_counters(OWNER).unwrap();
-    assert_eq!(counters.hits, model.hits);
-    let moves = [counters.promotions, counters.demotions, counters.evictions];
-    assert_eq!(moves, model.moves);
-    let mut sums: BTreeMap<Tier, (u64, usize)> = BTreeMap::new();
-    for it in &stored {
-        if let Some(tier) = it.tier {
-            let sum = sums.entry(tier).or_default();
-            *sum = (sum.0 + it.file.tokens, sum.1 + 1);
-        }
+    let view = TierView { now: model.now, ..VIEW };
+    let mut read = |last| {
+        let read = state.fragments(OWNER, last, view).unwrap();
+        read.iter().map(simple).collect::<Vec<_>>()
+    };
+    let expected = model.tiers();
+    assert_eq!(read(None), expected);
+    for last in [Tier::Hot, Tier::Warm, Tier::Cold] {
+        let wanted = expected.iter().filter(|(_, tier)| tier.is_some_and(|tier| tier <= last));
+        assert!(wanted.eq(&read(Some(last))), "{last:?} of {expected:?}");
     }
-    let sum = |tier| sums.get(&tier).copied().unwrap_or_default();
-    assert!(sum(Tier::Hot).0 <= LIMITS.hot_tokens);
-    assert!(sum(Tier::Warm).1 <= LIMITS.warm && sum(Tier::Cold).1 <= LIMITS.cold);
 }
 
 proptest! {
@@ -208,21 +166,27 @@ proptest! {
             if let Step::Wait(time) = step {
                 model.now += time;
             }
-            let (mut files, mut names) = (Vec::new(), Vec::new());
-            let taken = match step {
+            let view = TierView { now: model.now, ..VIEW };
+            let before = model.line.clone();
+            model.step(step);
+            match step {
                 Step::Hydrate(hydrated) => {
-                    files.extend(hydrated.iter().map(|&(name, content)| file(name, content)));
-                    TierStep::Hydrate(&files)
+                    let files: Vec<_> = hydrated.iter().map(|&(name, content)| file(name, content)).collect();
+                    let changed = state.hydrate_tiers(OWNER, &files, view).unwrap();
+                    let is_new = |it: &&Simple| !before.iter().any(|old| {
+                        old.name == it.name && old.content == it.content && model.now - old.used_at < COLD_TIME
+                    });
+                    prop_assert_eq!(changed, model.line.iter().filter(is_new).count());
                 }
                 Step::Access(used) => {
-                    names.extend(used.iter().copied().map(named));
-                    TierStep::Access(&names)
+                    let names: Vec<_> = used.iter().copied().map(named).collect();
+                    state.use_fragments(OWNER, &names, model.now).unwrap();
                 }
-                Step::Wait(_) => TierStep::Age,
-            };
-            let (fragments, _) = state.tier_step(OWNER, taken, LIMITS, model.now).unwrap();
-            prop_assert!(fragments.iter().all(|it| it.tier.is_some()));
-            model.step(step);
+                Step::Wait(_) => {
+                    let forgotten = state.forget_fragments(OWNER, view).unwrap();
+                    prop_assert_eq!(forgotten, before.len() - model.line.len());
+                }
+            }
             check(&mut state, &model);
         }
     }
@@ -244,19 +208,17 @@ fn nothing_is_lost_where_much_is_hydrated() {
             bytes: 10_400,
         })
         .collect();
-    let limits = TierLimits { hot_tokens: 32_000, warm: 500, cold: 5_000 };
-    let step = TierStep::Hydrate(&files);
-    let (first, changes) = state.tier_step(OWNER, step, limits, 1_000).unwrap();
+    let view = TierView { hot_tokens: 32_000, warm: 500, cold: 5_000, now: 1_000 };
+    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap(), 1_000);
+    let first = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
     let count = |tier| first.iter().filter(|it| it.tier == Some(tier)).count();
-    assert_eq!(Tier::ALL.map(count), [12, 500, 488]);
-    assert_eq!(changes.stored.len(), 1_000);
-    assert_eq!((changes.demoted.len(), changes.evicted.len()), (0, 0));
+    assert_eq!([Tier::Hot, Tier::Warm, Tier::Cold].map(count), [12, 500, 488]);
     // The best are hot.
     let best = first.iter().filter(|it| it.tier == Some(Tier::Hot));
     assert!(best.map(|it| &it.file).eq(&files[..12]));
-    let (again, changes) = state.tier_step(OWNER, step, limits, 2_000).unwrap();
+    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap(), 0);
+    let again = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
     assert_eq!(again, first);
-    assert_eq!(changes, super::TierChanges::default());
     let tokens: u64 = again.iter().map(|it| it.file.tokens).sum();
     assert_eq!(tokens, 2_600_000);
 }
@@ -267,19 +229,19 @@ fn a_file_that_has_no_room_is_not_taken_in_again() {
     let mut state =
         State::open_at(&folder.path().join("1.db"), Mode::Kept, waiter_of_tests()).unwrap();
     let files: Vec<NewFragment> = (0..10).map(|name| file(name, 0)).collect();
-    let mut step = |files: &[NewFragment], now| {
-        let limits = TierLimits { hot_tokens: 0, ..LIMITS };
-        let step = TierStep::Hydrate(files);
-        state.tier_step(OWNER, step, limits, now).unwrap().0
+    let view = TierView { hot_tokens: 0, ..VIEW };
+    let mut hydrated = |files: &[NewFragment]| {
+        state.hydrate_tiers(OWNER, files, view).unwrap();
+        state.fragments(OWNER, Some(Tier::Cold), view).unwrap()
     };
-    let first = step(&files, 1_000);
+    let first = hydrated(&files);
     assert_eq!(first.len(), 5);
     assert!(first.iter().all(|it| it.tier > Some(Tier::Hot)));
-    assert_eq!(step(&files, 2_000), first);
+    assert_eq!(hydrated(&files), first);
     // With other content it is.
     let mut changed = files;
     changed[9] = file(9, 1);
-    let last = step(&changed, 3_000);
+    let last = hydrated(&changed);
     assert!(last.iter().any(|it| it.file == changed[9]));
 }
 
@@ -289,18 +251,18 @@ fn a_value_of_a_wrong_type_has_the_file_made_again() {
     let path = folder.path().join("1.db");
     let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     let files = [file(0, 0)];
-    let step = TierStep::Hydrate(&files);
-    let (whole, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
-    for value in ["tokens = 'many'", "tier = 300", "hash = x'00'", "hash = CAST(x'ff' AS TEXT)"] {
+    state.hydrate_tiers(OWNER, &files, VIEW).unwrap();
+    let whole = state.fragments(OWNER, None, VIEW).unwrap();
+    for value in ["tokens = 'many'", "hash = x'00'", "hash = CAST(x'ff' AS TEXT)"] {
         let damage = || {
             let other = rusqlite::Connection::open(&path).unwrap();
-            other.execute(&format!("UPDATE fragments SET {value}"), [])
+            other.execute(&format!("UPDATE context_fragments SET {value}"), [])
         };
         damage().unwrap();
-        assert_eq!(state.fragments(OWNER).unwrap(), [], "{value}");
-        state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
+        assert_eq!(state.fragments(OWNER, None, VIEW).unwrap(), [], "{value}");
+        state.hydrate_tiers(OWNER, &files, VIEW).unwrap();
         damage().unwrap();
-        let (again, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
-        assert_eq!(again, whole, "{value}");
+        state.hydrate_tiers(OWNER, &files, VIEW).unwrap();
+        assert_eq!(state.fragments(OWNER, None, VIEW).unwrap(), whole, "{value}");
     }
 }

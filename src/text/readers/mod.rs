@@ -10,8 +10,8 @@ pub mod links;
 mod markdown;
 mod notebook;
 mod outline;
-pub mod pdf;
 pub mod pdf_extractor;
+pub mod pdf_sections;
 mod read_fault;
 mod restructured;
 

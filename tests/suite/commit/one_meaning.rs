@@ -122,7 +122,7 @@ fn like_ids(objects: &[String]) -> [Row; 4] {
 }
 
 /// Names that count a commit from another one, and what each means.
-fn counted(objects: &[String], id: &str) -> [Row; 10] {
+fn counted(objects: &[String], id: &str) -> [Row; 12] {
     let [_, side, _, work, good, last, of_ada] = objects else { panic!() };
     let unknown = ["checkpoint-not-found", "revision-not-found", "revision-not-found"];
     [
@@ -135,6 +135,8 @@ fn counted(objects: &[String], id: &str) -> [Row; 10] {
         row("@{0}~0", last),
         row("@{2}^0", good),
         row(&format!("{id}~0"), good),
+        row("beef stew~0", good),
+        row("good st^0", good),
         row("@{40}~1", "checkpoint-not-found"),
     ]
 }
@@ -300,6 +302,10 @@ fn a_label_hides_no_commit_and_no_range() {
     }
     assert_eq!(answers(), before);
     assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
+    // One side is listed or applied, never both.
+    for command in ["log", "cherry-pick"] {
+        assert_eq!(sandbox.error(&[command, "main...side"]), "invalid-value");
+    }
 }
 
 /// The refs of ours by whether they hold a record, which is a commit of files that end in `.json`.

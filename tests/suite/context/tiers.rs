@@ -73,19 +73,33 @@ fn a_view_sees_what_it_does_not_exclude_or_inherit() {
 fn files_that_nobody_uses_go_down_with_time_alone() {
     let sandbox = tight();
     at(&sandbox, 0, &["context", "hydrate"]);
-    let told = at(&sandbox, DAY, &["context", "gc", "-n"]);
-    assert_eq!((&told["demoted"], &told["dry_run"]), (&json!(2), &json!(true)));
-    let told = at(&sandbox, DAY, &["context", "gc"]);
-    assert_eq!(told["demoted"], 2);
-    assert_eq!(at(&sandbox, DAY, &["context", "gc"])["demoted"], 0);
-    let told = at(&sandbox, 2 * DAY, &["context", "list", "--tier", "cold"]);
-    assert_eq!(told["count"], 2);
-    let events = at(&sandbox, 2 * DAY, &["events", "--key", "context:*"]);
-    assert_eq!(events["events"][0]["key"], "context:demoted:app");
-    assert_eq!(events["events"][0]["value"]["count"], 2);
-    let told = at(&sandbox, 92 * DAY, &["context", "gc"]);
-    assert_eq!(told["evicted"], 2);
-    assert_eq!(at(&sandbox, 92 * DAY, &["context", "list"])["count"], 0);
+    let counts = |seconds: i64| {
+        let told = at(&sandbox, seconds, &["context", "stats"]);
+        ["hot", "warm", "cold"].map(|tier| told["projects"][0][tier]["count"].clone())
+    };
+    assert_eq!(counts(DAY - 60), [1, 1, 0]);
+    assert_eq!(counts(DAY), [0, 2, 0]);
+    assert_eq!(at(&sandbox, DAY, &["context", "gc"])["evicted"], 0);
+    assert_eq!(counts(2 * DAY), [0, 0, 2]);
+    let told = at(&sandbox, 93 * DAY, &["context", "gc", "-n"]);
+    assert_eq!((&told["evicted"], &told["dry_run"]), (&json!(2), &json!(true)));
+    assert_eq!(at(&sandbox, 93 * DAY, &["context", "list"])["count"], 0);
+    assert_eq!(at(&sandbox, 93 * DAY, &["context", "gc"])["evicted"], 2);
+    assert_eq!(at(&sandbox, 93 * DAY, &["context", "gc"])["evicted"], 0);
+    // What was forgotten is new.
+    let told = at(&sandbox, 93 * DAY, &["context", "hydrate"]);
+    assert_eq!((&told["changed"], &told["hot"]["count"]), (&json!(2), &json!(1)));
+}
+
+#[test]
+fn a_file_that_a_context_uses_is_hot() {
+    let sandbox = tight();
+    sandbox.colony(&["context", "hydrate"]);
+    assert_eq!(listed(&sandbox, &[]), ["hot app src/other.rs", "warm app src/lock.rs"]);
+    sandbox.colony(&["context", "--plan", "default", "take a lock"]);
+    assert_eq!(listed(&sandbox, &[])[0], "hot app src/lock.rs");
+    let stats = sandbox.json(&["context", "stats"]);
+    assert!(stats["projects"][0]["hits"].as_u64() > Some(0), "{stats:#}");
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn below_the_faces_nothing_prints() {
 const READERS: [&str; 18] = [
     "cli/dashboard/files.rs",
     "cli/dashboard/http.rs",
-    "clones/new_clone/copied_files.rs",
+    "clones/new_clone/copy_files.rs",
     "clones/new_clone/staged.rs",
     "clones/removal/removal_lock.rs",
     "git/durable.rs",

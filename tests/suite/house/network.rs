@@ -4,14 +4,13 @@
 use super::sources;
 
 /// The places that prepare a command for a remote. All but the last two only fetch or ask.
-const PLACES: [&str; 9] = [
+const PLACES: [&str; 8] = [
     "clones/hub/hub_creation.rs",
     "clones/hub/mod.rs",
     "clones/new_clone/clone_large_files.rs",
     "git/remote/fetch.rs",
     "git/remote/mod.rs",
     "lfs/hydrate.rs",
-    "lfs/locks.rs",
     "git/lfs/lfs_upload.rs",
     "git/remote/push.rs",
 ];

@@ -38,7 +38,7 @@ const OTHERS: [(&str, &str); 30] = [
     ("agents/colony/shared_clone.rs", "the world of a gated repository"),
     ("agents/colony/taking_part.rs", "the repository that the command has changed"),
     ("cli/look.rs", "the repository of the command"),
-    ("cli/mcp/directory.rs", "finds the repository around, starts nothing"),
+    ("cli/mcp/call_place.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
     ("cli/served/confine.rs", "finds the repository around, starts nothing"),
     (

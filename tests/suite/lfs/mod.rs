@@ -1,4 +1,4 @@
-//! Large files: in clones, on servers, locked, exempt; and migrations to git-lfs.
+//! Large files: in clones, on servers, exempt; and migrations to git-lfs.
 
 mod exempt_files;
 pub(crate) mod hydrate;
@@ -6,4 +6,3 @@ mod manifest_store;
 pub(crate) mod migrate;
 mod other_store;
 pub(crate) mod prune_race;
-mod server_locks;

@@ -74,6 +74,22 @@ fn the_filters_that_the_user_has_set_up_stay() {
 }
 
 #[test]
+fn settings_of_git_lfs_that_were_there_stay_alone() {
+    let sandbox = Sandbox::new();
+    let settings = [("lfs.url", "https://lfs.example.com/r"), ("lfs.locksverify", "false")];
+    for (key, value) in settings {
+        sandbox.git(&["config", key, value]);
+    }
+    let configuration = || fs::read_to_string(sandbox.path(".git/config")).unwrap();
+    let before = configuration();
+    sandbox.colony(&["init"]);
+    assert!(configuration().contains("repositoryformatversion"));
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["init", "remove", "--purge", "--force"]);
+    assert_eq!(configuration(), before);
+}
+
+#[test]
 fn deinit_alone_keeps_checkpoints_and_operations() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);

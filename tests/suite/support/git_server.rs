@@ -119,12 +119,7 @@ impl GitServer {
     pub(crate) fn start(folder: &Path, wire: Wire, manner: Manner) -> GitServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let login = match &manner {
-            Manner::Serve { login } => login.as_str(),
-            Manner::Open { .. } | Manner::Redirect { .. } | Manner::Fail(_) => "",
-        };
-        let user = login.split(':').next().unwrap_or_default();
-        let large = LargeFileStore::new(folder.to_owned(), user);
+        let large = LargeFileStore::new(folder.to_owned());
         let shared = Arc::new(Shared {
             manner,
             folder: folder.to_owned(),
@@ -159,11 +154,6 @@ impl GitServer {
     pub(crate) fn url(&self, path: &str) -> String {
         let scheme = if self.wire == Wire::Tls { "https" } else { "http" };
         format!("{scheme}://{}/{path}", self.host())
-    }
-
-    /// Its store of git-lfs.
-    pub(crate) fn large(&self) -> &LargeFileStore {
-        &self.shared.large
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {

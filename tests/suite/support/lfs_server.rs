@@ -1,8 +1,7 @@
-//! The store of git-lfs that a [`super::git_server::GitServer`] has: objects up and down, and locks.
+//! The store of git-lfs that a [`super::git_server::GitServer`] has: objects up and down.
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -11,45 +10,14 @@ use super::git_server::Request;
 /// The head and the body of an answer.
 pub(crate) type Answer = (String, Vec<u8>);
 
-/// Objects in files named by their oid, and who has locked what.
+/// Objects in files named by their oid.
 pub(crate) struct LargeFileStore {
     folder: PathBuf,
-    /// Whom the server knows: the user of its login.
-    user: String,
-    locks: Mutex<Locks>,
-}
-
-/// What the server says of locks.
-pub(crate) enum Locks {
-    /// These, and lets its user lock and unlock.
-    Held(Vec<Value>),
-    /// This, whatever it is asked.
-    Said(u16, String),
-    /// One page after the other, without end.
-    WithoutEnd,
 }
 
 impl LargeFileStore {
-    pub(crate) fn new(folder: PathBuf, user: &str) -> LargeFileStore {
-        LargeFileStore { folder, user: user.to_owned(), locks: Mutex::new(Locks::Held(Vec::new())) }
-    }
-
-    /// Has somebody lock a file; returns the id of the lock.
-    pub(crate) fn lock(&self, owner: &str, path: &str) -> String {
-        let mut locks = self.locks.lock().unwrap();
-        let Locks::Held(held) = &mut *locks else {
-            panic!("this server keeps no locks");
-        };
-        let id = format!("{}", 100 + held.len());
-        held.push(json!({
-            "id": id, "path": path, "locked_at": "2026-01-02T03:00:00Z", "owner": {"name": owner},
-        }));
-        id
-    }
-
-    /// Has the server say something else of locks from now on.
-    pub(crate) fn set(&self, locks: Locks) {
-        *self.locks.lock().unwrap() = locks;
+    pub(crate) fn new(folder: PathBuf) -> LargeFileStore {
+        LargeFileStore { folder }
     }
 
     /// Answers a request that belongs to git-lfs.
@@ -66,7 +34,8 @@ impl LargeFileStore {
         let (_, api) = request.path.split_once("/info/lfs/")?;
         match api {
             "objects/batch" => Some(self.batch(request, base)),
-            _ if api == "locks" || api.starts_with("locks/") => Some(self.locks(request, api)),
+            // Nobody has locked a file: git-lfs asks before a push.
+            "locks/verify" => Some(answer(200, &json!({"ours": [], "theirs": []}))),
             _ => None,
         }
     }
@@ -87,42 +56,6 @@ impl LargeFileStore {
         });
         let objects: Vec<_> = objects.collect();
         answer(200, &json!({"transfer": "basic", "objects": objects}))
-    }
-
-    fn locks(&self, request: &Request, api: &str) -> Answer {
-        let said: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        match &mut *self.locks.lock().unwrap() {
-            Locks::Said(status, text) => (head(*status), text.clone().into_bytes()),
-            Locks::WithoutEnd => {
-                answer(200, &json!({"ours": [], "theirs": [], "next_cursor": "more"}))
-            }
-            Locks::Held(held) => self.held(held, api, &said),
-        }
-    }
-
-    fn held(&self, held: &mut Vec<Value>, api: &str, said: &Value) -> Answer {
-        let is_own = |lock: &Value| lock["owner"]["name"] == self.user.as_str();
-        match api {
-            "locks/verify" => {
-                let (ours, theirs): (Vec<Value>, Vec<Value>) =
-                    held.iter().cloned().partition(is_own);
-                answer(200, &json!({"ours": ours, "theirs": theirs}))
-            }
-            "locks" if said["path"].is_string() => {
-                let lock = json!({
-                    "id": format!("{}", 100 + held.len()), "path": said["path"],
-                    "locked_at": "2026-01-02T03:00:00Z", "owner": {"name": self.user},
-                });
-                held.push(lock.clone());
-                answer(201, &json!({"lock": lock}))
-            }
-            "locks" => answer(200, &json!({"locks": held})),
-            _ => {
-                let id = api.split('/').nth(1).unwrap();
-                let at = held.iter().position(|lock| lock["id"] == id).unwrap();
-                answer(200, &json!({"lock": held.remove(at)}))
-            }
-        }
     }
 }
 

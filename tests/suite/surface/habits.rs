@@ -232,7 +232,6 @@ fn commands_are_understood_by_their_earlier_names() {
         (&["deinit", "--purge", "-n"], &["init", "remove", "--purge", "-n"]),
         (&["fleet"], &[]),
         (&["fleet", "--everywhere"], &["--everywhere"]),
-        (&["fleet", "--refresh"], &["--refresh"]),
         (&["fleet", "--watch"], &["--watch"]),
     ] {
         for globals in [&[][..], &["--json"], &["--agent", "ada", "--json"], &["-PqC", "."]] {
@@ -264,7 +263,7 @@ fn the_tour_is_the_same_by_its_earlier_name() {
 #[test]
 fn options_of_no_command_are_refused_before_another() {
     let sandbox = Sandbox::new();
-    for option in ["--everywhere", "--refresh", "--watch"] {
+    for option in ["--everywhere", "--watch"] {
         for command in ["status", "topology"] {
             let answer = sandbox.json(&[option, command]);
             assert_eq!(answer["code"], "usage", "{answer:#}");

@@ -6,7 +6,7 @@ use crate::agents::agent_state;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::design::decision::decisions::{
     self, Decision, DecisionReport, DecisionsReport, Filter, Status,
 };
@@ -68,12 +68,12 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if let Some(Action::Show { id }) = args.action {
-        let session = face.session(Run::ForReal)?;
+        let session = face.session(Opening::Read)?;
         let report = decisions::show(&session, &id)?;
         return face.answer(&report);
     }
     // For real: what it finds is remembered.
-    let session = face.session_among_others(Run::ForReal, args.since.as_slice())?;
+    let session = face.session_among_others(Opening::Read, args.since.as_slice())?;
     let typed = args.paths.iter();
     let paths = typed.map(|path| typed_path::repo_path(&session, path));
     let filter = Filter {

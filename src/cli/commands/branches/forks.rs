@@ -6,14 +6,11 @@ use serde::Serialize;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::design::fork::clashes::{self, Matrix};
 use crate::design::fork::fork_delete::{self, DeleteReport};
 use crate::design::fork::forks::{self, Fork, MergeOutcome};
-use crate::design::fork::locked_paths::{self, Locked};
-use crate::lfs::locks;
 use crate::model::time::Moment;
-use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;
 use crate::ui::text;
@@ -28,9 +25,6 @@ pub(in crate::cli) struct Args {
     /// Show which of them clash with each other, and in which order to merge them
     #[arg(long)]
     conflicts: bool,
-    /// Ask the server of git-lfs first which files are locked
-    #[arg(long, requires = "conflicts")]
-    refresh: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -74,22 +68,10 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         let report = fork_delete::delete(&session, label, *force)?;
         return face.answer(&report);
     }
-    let session = face.session_among_others(Run::ForReal, &[])?;
-    if args.refresh {
-        locks::refresh(&session);
-    }
+    let session = face.session_among_others(Opening::Read, &[])?;
     let forks = forks::list(&session)?;
     let clashes = args.conflicts.then(|| clashes::matrix(&session, &forks));
-    let locked = args.conflicts.then(|| {
-        let known = KnownLocks::load(&session);
-        locked_paths::of_forks(&session.repo, known, &forks, Vec::new())
-    });
-    face.answer(&ForksReport {
-        count: forks.len(),
-        forks,
-        clashes: clashes.transpose()?,
-        locked: locked.transpose()?,
-    })
+    face.answer(&ForksReport { count: forks.len(), forks, clashes: clashes.transpose()? })
 }
 
 /// The forks of a repository.
@@ -102,9 +84,6 @@ struct ForksReport {
     /// How they clash, where that was asked for.
     #[serde(flatten)]
     clashes: Option<Matrix>,
-    /// What others have locked of what they change, where that was asked for.
-    #[serde(flatten)]
-    locked: Option<Locked>,
 }
 
 impl Answer for ForksReport {
@@ -130,13 +109,8 @@ impl Answer for ForksReport {
                 ending(fork),
             ]
         };
-        let mut lines: Vec<String> = self.clashes.iter().flat_map(lines_of).collect();
-        if let Some(locked) = &self.locked {
-            let known_at = locked.locks_known_at.as_deref();
-            lines.extend(super::lock_lines::lines(&locked.locked, known_at, now));
-        }
+        let lines = self.clashes.iter().flat_map(lines_of).map(Block::text);
         let forks = Block::Table(self.forks.iter().map(row).collect());
-        let lines = lines.into_iter().map(Block::text);
         std::iter::once(forks).chain(lines).collect()
     }
 }

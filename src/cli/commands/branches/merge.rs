@@ -265,11 +265,6 @@ impl Answer for MergeReport {
         }
         let decisions = self.decisions.iter();
         lines.extend(decisions.map(|decision| format!("decision: {}", decision.decision_id)));
-        let warned = self.locked.iter().map(|one| {
-            let who = one.locked_by.as_deref().unwrap_or("another user");
-            format!("locked by {who}: {} (lock {})", one.path, one.id)
-        });
-        lines.extend(warned);
         lines.extend(aside_lines::of(
             self.dry_run.into(),
             &self.ignored_kept,

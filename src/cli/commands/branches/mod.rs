@@ -7,7 +7,6 @@ pub mod decisions;
 pub mod diff;
 pub mod fork;
 pub mod forks;
-pub mod lock_lines;
 pub mod log;
 pub mod merge;
 pub mod merge_driver;

@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, How, action, how, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Run, Stop, typed_path};
 use crate::knowledge::clear::{self, Choice, ClearReport, ClearedSource};
 use crate::knowledge::listing::{self, KnowledgeReport, KnowledgeSource};
 use crate::model::Result;
@@ -89,7 +89,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = listing::list(&session)?;
             face.answer(&report)
         }

@@ -5,7 +5,7 @@ use chrono::NaiveDate;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
 use crate::cli::text_argument::TextArgument;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::desk::completion::Names;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -108,12 +108,12 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
             face.answer(&report)
         }
         Action::Show(args) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = memory::show(&session, args.date)?;
             face.answer(&report)
         }
         Action::Path(_) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = memory::path(&session)?;
             face.answer(&report)
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::actions::{Effect, Group, action};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Run, Stop, typed_path};
 use crate::context::known_projects::ProjectSource;
 use crate::context::project_changes::{self, ProjectChange, ProjectChangeReport};
 use crate::context::projects::{self, PlanRow, PlansReport, ProjectRow, ProjectsReport};
@@ -134,7 +134,7 @@ fn kind(text: &str) -> Result<ResourceType, String> {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = projects::projects(&session)?;
             face.answer(&report)
         }
@@ -179,7 +179,7 @@ fn id_of(location: &str) -> String {
 }
 
 pub(in crate::cli) fn run_plans(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let report = projects::plans(&session)?;
     face.answer(&report)
 }

@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, Takes, action, as_arg};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::map::pages::scopes::{self, MappedReport, Mapping, ScopeReport, ScopesReport};
 use crate::map::pages::unmap::{self, ScopeCopy, UnmapReport, UnmapStatus};
 use crate::model::time::Moment;
@@ -81,17 +81,17 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.action {
         None => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = scopes::list(&session)?;
             face.answer(&report)
         }
         Some(Action::Show { id }) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = scopes::show(&session, id)?;
             face.answer(&report)
         }
         Some(Action::Mapped { id }) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = scopes::mapped(&session, id)?;
             face.answer(&report)
         }

@@ -6,7 +6,7 @@ use crate::cli::actions::{Effect, Group, How, Takes, action, as_arg, how, same};
 use crate::cli::commands::reading::pages;
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::Work;
@@ -129,7 +129,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     if args.build {
         search::build(&session)?;
         return Ok(Outcome::Yes);

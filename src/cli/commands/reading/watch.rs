@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::typed_path::repo_path;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::git::process::detached;
 use crate::model::escape;
 use crate::model::time;
@@ -159,7 +159,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
     match &args.action {
         None => watch(face, args),
         Some(Action::List) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             face.answer(&watch::list(&session)?)
         }
         Some(Action::Stop { id, dry_run }) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Run, Stop, typed_path};
 use crate::lfs::hydrate::{self, HydrateReport};
 use crate::lfs::status::{self, LfsStatus, MissingObject};
 use crate::model::Error;
@@ -64,7 +64,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.command {
         Command::Status => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = status::status(&session)?;
             face.answer(&report)
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::agents::colony::taking_part;
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::design::checkpoint::checkpoint_names;
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, CheckpointKind};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
@@ -107,7 +107,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
         None => list(face, args),
         Some(Action::Tag(args)) => tag::run(face, args),
         Some(Action::Show { name }) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             taking_part::gather_checkpoint(&session, name);
             let report = show(&session, name)?;
             face.answer(&report)
@@ -122,13 +122,13 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
 
 fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let mut listed = if args.all {
-        let session = face.session_among_others(Run::ForReal, &[])?;
+        let session = face.session_among_others(Opening::Read, &[])?;
         published_checkpoints::list_with_agents(&session.repo)?
     } else if let Some(name) = &args.session {
-        checkpoints::list_of_session(&face.session(Run::ForReal)?.repo, name)?
+        checkpoints::list_of_session(&face.session(Opening::Read)?.repo, name)?
     } else {
         let which = if args.auto { CheckpointKind::Automatic } else { CheckpointKind::Named };
-        checkpoints::list(&face.session(Run::ForReal)?.repo, which)?
+        checkpoints::list(&face.session(Opening::Read)?.repo, which)?
     };
     let total = listed.sound.len();
     let older = total.saturating_sub(args.limit.unwrap_or(usize::MAX));

@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::clones::removal::removed_clone::RemovedClone;
 use crate::design::checkpoint::retention::PruneReport;
 use crate::design::meaning;
@@ -83,7 +83,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     match &args.action {
         None => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = match &args.removed {
                 Some(name) => listing::list_removed(&session, name)?,
                 None => listing::list(&session, args.all_worktrees)?,
@@ -94,7 +94,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
             })
         }
         Some(Action::Show { id, removed }) => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let of_name = || meaning::find_operation(&session.repo, id);
             let id = OperationId::parse(id).or_else(of_name).ok_or_else(|| {
                 Error::new(

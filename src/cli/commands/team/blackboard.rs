@@ -9,7 +9,7 @@ use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
 use crate::cli::text_argument::TextArgument;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::desk::completion::Names;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -167,12 +167,12 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
             face.answer(&report)
         }
         Action::Get { place } => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = boards::get(&session, &place.scope, &place.key)?;
             face.answer(&report)
         }
         Action::List { scope } => {
-            let session = face.session(Run::ForReal)?;
+            let session = face.session(Opening::Read)?;
             let report = boards::list(&session, scope.as_deref())?;
             face.answer(&report)
         }

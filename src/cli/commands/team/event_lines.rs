@@ -54,7 +54,6 @@ fn sentence(event: &EventEntry) -> Option<Sentence> {
             Some((what, &["watch_id", "paths"]))
         }
         "page_fault" => members.page_fault(),
-        "context" => members.tiers(about),
         _ => None,
     }
 }
@@ -173,14 +172,6 @@ impl Members<'_> {
             format!("requested page {pages} in vain")
         };
         Some((what, &["page_ids", "loaded"]))
-    }
-
-    fn tiers(&self, about: &str) -> Option<Sentence> {
-        let (moved, project) = about.split_once(':')?;
-        let fragments = text::count(self.count("count")?, "fragment");
-        let is_known = ["promoted", "demoted", "evicted"].contains(&moved);
-        let what = format!("{moved} {fragments} of project '{project}'");
-        is_known.then_some((what, &["project", "count"]))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::actions::{Effect, Group, How, action, as_arg, how, same};
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::model::escape;
 use crate::model::time::{self, Moment};
 use crate::store::Session;
@@ -108,7 +108,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let has_timeout = face.flags.timeout_seconds.is_some();
     let timeout = session.settings.timeout.filter(|_| has_timeout);
     let request = Request {

@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::commands::states::aside_lines;
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::desk::completion::Names;
 use crate::land::{
     self, Breaks, Forecast, LandOutcome, LandReport, LeftOut, Request, RunReport, TryOutcome,
@@ -191,7 +191,7 @@ pub(in crate::cli) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outc
 fn session(face: &Face<'_>, run: Run, names: &[String]) -> Result<Session, Stop> {
     if run == Run::Dry {
         // Who is done is a copy of what others have published, as their branches are.
-        land::look(&face.session_among_others(Run::ForReal, names)?);
+        land::look(&face.session_among_others(Opening::Read, names)?);
     }
     Ok(face.session_among_others(run, names)?)
 }

@@ -1,5 +1,5 @@
 //! What a command does in a sandbox that lets it write nowhere: a read answers as always, and a change is refused with
-//! the way out.
+//! the way out. And that reading writes no settings.
 
 use std::fs;
 
@@ -86,6 +86,33 @@ fn no_action_that_reads_needs_a_writable_folder() {
     compare(&sandbox, &calls);
     let clone = sandbox.json(&["agents", "path", "ada"])["path"].clone();
     compare(&sandbox.at(clone.as_str().unwrap().into()), &calls);
+}
+
+#[test]
+fn reading_renews_nothing_that_a_clone_has_of_its_checkout() {
+    let sandbox = FULL.copy();
+    let calls = with_agents(&sandbox);
+    let clone = sandbox.json(&["agents", "path", "ada"])["path"].clone();
+    let ada = sandbox.at(clone.as_str().unwrap().into());
+    let settings = || {
+        let told = ada.git(&["config", "--list", "--show-origin"]);
+        let rules = ["info/exclude", "info/attributes"].map(|name| {
+            let path = ada.git(&["rev-parse", "--git-path", name]);
+            fs::read_to_string(ada.root.join(path.trim())).unwrap_or_default()
+        });
+        [told, rules.concat()].concat()
+    };
+    sandbox.git(&["config", "filter.later.clean", "cat"]);
+    sandbox.write(".git/info/exclude", "later.txt\n");
+    let before = settings();
+    for (action, arguments) in &calls {
+        let words = ["call".into(), (*action).into(), arguments.to_string().into()];
+        let run = ada.run_os(ada.world(), words.into());
+        assert_eq!(settings(), before, "{action} {arguments} {}", run.stderr);
+    }
+    ada.colony(&["checkpoint", "-m", "a change renews them"]);
+    let after = settings();
+    assert!(after.contains("filter.later.clean=cat") && after.contains("later.txt"), "{after}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::cli::commands::reading::projects;
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::commands::reading::search::{FilesArgs, MAPPED_WORKTREE, partial_note};
 use crate::cli::declaration::{Declaration, Screen, Section};
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::context::assembly::{self, TaskRequest};
 use crate::model::text::shell_word;
 use crate::model::{self, Code, Error, RepoPath};
@@ -160,7 +160,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
 }
 
 fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let is_of_plan = args.plan.is_some() || args.view.is_some() || args.skeleton.is_some();
     if is_of_plan || args.no_hydrate {
         let words = Some(args.words.join(" ")).filter(|words| !words.is_empty());

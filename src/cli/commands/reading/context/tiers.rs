@@ -1,9 +1,9 @@
 //! `git colony context list`, `stats`, `gc` and `flush`
 
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Run, Stop};
 use crate::context::fragment_list::{self, FragmentRow, FragmentsReport, ListRequest};
-use crate::context::tiers::{self, ProjectTiers, TierChangeReport, TierStatsReport};
+use crate::context::tier_upkeep::{self, ProjectTiers, TierChangeReport, TierStatsReport};
 use crate::model::time::Moment;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::Tier;
@@ -48,14 +48,14 @@ impl From<TierName> for Tier {
     }
 }
 
-/// Count the files in the tiers, and what happened to them
+/// Count the files in the tiers, and their accesses
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct StatsArgs {}
 
-/// Move files down that nothing has used for a day, and delete those past their time
+/// Forget the files that nothing has used for 92 days, and those of projects that do not exist any more
 ///
-/// A file goes from the hot to the warm tier, and from there to the cold one, after 24 hours without an access, and
-/// leaves that after 90 days. The tiers of projects that do not exist any more are deleted. Each hydration does the same.
+/// A file without an access is not hot after 24 hours, not warm after 48, and not cold 90 days later; that needs no
+/// command. Then it is forgotten here, or in the next hydration.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct GcArgs {
     /// Show what would be done, and change nothing
@@ -91,7 +91,7 @@ pub(super) fn stats_declaration() -> Declaration {
 }
 
 pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let request =
         ListRequest { tier: args.tier.map(Tier::from), project: args.project, view: args.view };
     let report = fragment_list::list(&session, &request)?;
@@ -99,20 +99,20 @@ pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop>
 }
 
 pub(super) fn stats(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
-    let report = tiers::stats(&session)?;
+    let session = face.session(Opening::Read)?;
+    let report = tier_upkeep::stats(&session)?;
     face.answer(&report)
 }
 
 pub(super) fn gc(face: &mut Face<'_>, args: &GcArgs) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = tiers::collect(&session)?;
+    let report = tier_upkeep::collect(&session)?;
     face.answer(&report)
 }
 
 pub(super) fn flush(face: &mut Face<'_>, args: &FlushArgs) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = tiers::flush(&session, args.project.as_deref())?;
+    let report = tier_upkeep::flush(&session, args.project.as_deref())?;
     face.answer(&report)
 }
 
@@ -168,7 +168,6 @@ impl Answer for TierStatsReport {
                 tiers.join(", "),
                 format!("{} tokens", it.tokens),
                 text::count(usize::try_from(it.hits).unwrap_or(usize::MAX), "access"),
-                format!("{} up, {} down, {} gone", it.promotions, it.demotions, it.evictions),
             ]
         };
         text::table(&self.projects.iter().map(row).collect::<Vec<_>>())
@@ -178,10 +177,6 @@ impl Answer for TierStatsReport {
 impl Answer for TierChangeReport {
     fn message(&self) -> String {
         let would = if self.dry_run { "would have " } else { "" };
-        format!(
-            "{would}moved {} down, and {} out of the tiers",
-            text::count(self.demoted, "file"),
-            text::count(self.evicted, "file")
-        )
+        format!("{would}forgotten {} in the tiers", text::count(self.evicted, "file"))
     }
 }

@@ -1,6 +1,6 @@
 //! The options of commands about the map of another repository.
 
-use crate::cli::Run;
+use crate::cli::Opening;
 use crate::cli::actions::{Takes, as_arg, same};
 use crate::map_rows::at_remote::ByUrl;
 use crate::map_rows::home::MapOf;
@@ -54,10 +54,7 @@ impl Args {
 
     /// Returns how a command that only looks opens its session: a repository that is named by its URL
     /// may be fetched into its hub.
-    pub(super) fn opening<T: From<Run>>(&self, usual: T) -> T {
-        match self.url {
-            Some(_) => T::from(Run::ForReal),
-            None => usual,
-        }
+    pub(super) fn opening(&self) -> Opening {
+        if self.url.is_some() { Opening::Read } else { Opening::Look }
     }
 }

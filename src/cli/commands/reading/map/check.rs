@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Stop};
 use crate::map::map_check;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
@@ -43,7 +43,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(args.of.opening(Run::Dry))?;
+    let session = face.session(args.of.opening())?;
     let on_disk = args.worktree || args.rev.is_none();
     let state = super::state(args.rev.as_ref(), on_disk);
     let report = map_check::check(&session, &args.of.map(state))?;

@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Opening, Stop};
+use crate::cli::{Face, Stop};
 use crate::map::map_preview::{self, MapArguments, PreviewReport, PreviewRow};
 use crate::map_rows::Request;
 use crate::map_rows::other_repositories::Network;
@@ -55,7 +55,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(args.of.opening(Opening::Look))?;
+    let session = face.session(args.of.opening())?;
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
         by_url: args.of.by_url(),

@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::map::map_show;
 use crate::model::time::Moment;
 use crate::repo_map::row::{RouteRow, SourceRow};
@@ -42,7 +42,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let state = super::state(args.rev.as_ref(), args.worktree);
     let report = map_show::show(&session, &args.of.map(state))?;
     face.answer(&report)

@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, as_arg, same};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::map::map_tree;
 use crate::model::time::Moment;
 use crate::repo_map::listing::{Bounds, EntryKind, MapEntry, TreeReport};
@@ -50,7 +50,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let map = args.of.map(super::state(args.rev.as_ref(), false));
     let bounds = Bounds { max_depth: args.max_depth.into(), max_nodes: args.max_nodes.into() };
     let report = if args.tokens {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::map::pages::page_graph::{self, PageGraphReport};
 use crate::model::RepoPath;
 use crate::model::time::Moment;
@@ -38,7 +38,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let report = page_graph::graph(&session, args.scope.as_deref(), args.max_nodes)?;
     face.answer(&report)
 }

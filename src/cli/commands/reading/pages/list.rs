@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::map::pages::{self, PagesReport};
 use crate::model::time::Moment;
 use crate::page::listing::{Filter, PageEntry, RecordEntry, Work};
@@ -39,7 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let path = args.path.as_ref().map(|path| typed_path::repo_path(&session, path)).transpose()?;
     let filter = Filter {
         scope: args.scope,

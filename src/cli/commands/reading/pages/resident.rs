@@ -2,7 +2,7 @@
 
 use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::map::residency::resident_pages::{
     self, LeftOutPage, LeftOutReason, ResidentPage, ResidentReport,
 };
@@ -35,7 +35,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let rendering = args.format.map(|format| format.rendering(Headings::Parts));
     let report = resident_pages::list(&session, rendering)?;
     face.answer(&report)

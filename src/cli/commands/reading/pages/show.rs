@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::actions::{Effect, Group, How, action, how, same};
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop, typed_path};
+use crate::cli::{Face, Opening, Stop, typed_path};
 use crate::map::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
 use crate::model::Result;
 use crate::model::time::Moment;
@@ -83,7 +83,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let request = ShowRequest {
         rendering: args.format.rendering(Headings::Lines),
         neighbors: args.neighbours,

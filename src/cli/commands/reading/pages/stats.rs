@@ -3,7 +3,7 @@
 use crate::cli::actions::{Effect, Group, action};
 use crate::cli::commands::reading::scopes::SCOPE;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::map::pages::page_stats::{self, PageStatsReport, ScopeStats};
 use crate::map::residency::ResidencyStats;
 use crate::model::time::Moment;
@@ -31,7 +31,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Read)?;
     let report = page_stats::stats(&session, args.scope.as_deref())?;
     face.answer(&report)
 }

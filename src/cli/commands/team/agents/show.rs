@@ -5,7 +5,7 @@ use crate::cli::actions::{Effect, Group, action, same};
 use crate::cli::commands::branches::clash_lines;
 use crate::cli::commands::states::checkpoints::age;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::design::diff::DiffEntry;
 use crate::desk::agent_show::{self, ShownAgent};
 use crate::desk::completion::Names;
@@ -34,7 +34,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Run::ForReal, args.name.as_slice())?;
+    let session = face.session_among_others(Opening::Read, args.name.as_slice())?;
     let report = agent_show::show(&session, args.name.as_deref())?;
     face.answer(&report)
 }

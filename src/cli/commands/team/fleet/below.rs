@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::commands::branches::{clash_lines, lock_lines};
+use crate::cli::commands::branches::clash_lines;
 use crate::clones::damaged::DamagedClone;
 use crate::design::fork::forks::MergeOutcome;
 use crate::desk::fleet::{FleetReport, Next, Row, Settling};
 use crate::model::text::typed_word;
-use crate::model::time::Moment;
 use crate::store::agent_policy::protected_branches::ProtectedBranch;
 use crate::ui::text;
 
@@ -19,7 +18,7 @@ const COLUMNS: usize = 80;
 
 impl FleetReport {
     /// Returns the lines below the table.
-    pub(super) fn below(&self, now: &Moment) -> Vec<String> {
+    pub(super) fn below(&self) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
         let mut lines: Vec<String> = clashes.iter().map(|line| format!("clash: {line}")).collect();
         lines.extend(self.protected.as_ref().map(|branch| protected("this agent", branch)));
@@ -36,8 +35,6 @@ impl FleetReport {
         let removed = self.removed.iter().map(|work| work.agent.clone()).collect::<BTreeSet<_>>();
         let removed = named("removed, not merged", removed.into_iter());
         lines.extend(removed.map(|line| format!("{line}   # git colony agents restore NAME")));
-        let known_at = self.locked.locks_known_at.as_deref();
-        lines.extend(lock_lines::lines(&self.locked.locked, known_at, now));
         lines.extend(self.next.iter().flat_map(next));
         lines.extend(self.settling.iter().map(settling));
         lines

@@ -9,9 +9,8 @@ use std::collections::BTreeSet;
 
 use crate::cli::actions::{Effect, Group, action};
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Opening, Stop};
 use crate::desk::fleet::{self, Activity, FleetReport, Row, Upstream, Whose};
-use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;
@@ -36,9 +35,6 @@ pub(in crate::cli) struct Args {
     /// Show agents and forks as a screen with keys that follows all changes; '?' lists the keys
     #[arg(long)]
     watch: bool,
-    /// Ask the server of git-lfs which files are locked, instead of using its last answer
-    #[arg(long)]
-    refresh: bool,
     /// Show the agents of other checkouts of this repository, too
     #[arg(long)]
     everywhere: bool,
@@ -48,17 +44,12 @@ impl Args {
     /// Adds the options that were given before the command, or without one.
     pub(in crate::cli) fn add(&mut self, other: &Args) {
         self.watch |= other.watch;
-        self.refresh |= other.refresh;
         self.everywhere |= other.everywhere;
     }
 
     /// Returns the first flag that is given.
     pub(in crate::cli) fn flag(&self) -> Option<&'static str> {
-        let flags = [
-            (self.watch, "--watch"),
-            (self.refresh, "--refresh"),
-            (self.everywhere, "--everywhere"),
-        ];
+        let flags = [(self.watch, "--watch"), (self.everywhere, "--everywhere")];
         flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 }
@@ -79,10 +70,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
     if args.watch {
         screen::refuse_without_terminal(face)?;
     }
-    let session = face.session_among_others(Run::ForReal, &[])?;
-    if args.refresh {
-        locks::refresh(&session);
-    }
+    let session = face.session_among_others(Opening::Read, &[])?;
     let whose = if args.everywhere { Whose::Everyone } else { Whose::ThisCheckout };
     let report = fleet::fleet(&session, whose)?;
     if args.watch {

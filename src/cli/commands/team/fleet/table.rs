@@ -66,7 +66,7 @@ impl<'a> Desk<'a> {
             report.agents.iter().partition(|row| is_done(row));
         // Who waits for an answer comes first.
         open.sort_by_key(|row| row.state != Activity::Asks);
-        Desk { above: read(&above), open, merged, below: read(&report.below(now)), branch }
+        Desk { above: read(&above), open, merged, below: read(&report.below()), branch }
     }
 
     /// Returns the head of the table and its rows as cells; nothing if there are no rows.

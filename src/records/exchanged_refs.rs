@@ -36,13 +36,13 @@ pub enum Kind {
 
 /// A row of the allow-list: a ref of this name or all below it, and the folder that remembers the remote's
 /// value.
-struct Traveler {
+struct Row {
     name: &'static str,
     kind: Kind,
     noted: &'static str,
 }
 
-const TRAVELERS: &[Traveler] = &[
+const EXCHANGED: &[Row] = &[
     row("refs/heads/fork", Kind::ForkBranch, "heads"),
     row("refs/colony/checkpoints", Kind::Checkpoint, "kept"),
     row("refs/tags/checkpoint", Kind::CheckpointTag, "checkpoints"),
@@ -66,30 +66,30 @@ impl Kind {
     }
 }
 
-const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Traveler {
-    Traveler { name, kind, noted }
+const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Row {
+    Row { name, kind, noted }
 }
 
 /// Returns the prefixes of all exchanged refs, for a scan of those here.
 pub fn prefixes() -> impl Iterator<Item = String> {
-    TRAVELERS.iter().map(|traveler| format!("{}/", traveler.name))
+    EXCHANGED.iter().map(|row| format!("{}/", row.name))
 }
 
 /// Returns the exchanged refs that have a full name of their own, with nothing below.
 pub fn single_names() -> impl Iterator<Item = RefName> {
-    let rows = TRAVELERS.iter().filter(|row| row.kind.is_single());
-    rows.map(|traveler| RefName::from(traveler.name))
+    let rows = EXCHANGED.iter().filter(|row| row.kind.is_single());
+    rows.map(|row| RefName::from(row.name))
 }
 
 /// Returns the kind of an exchanged ref; `None` for every other one.
 pub fn kind_of(name: &RefName) -> Option<Kind> {
-    find(name).map(|(traveler, _)| traveler.kind)
+    find(name).map(|(row, _)| row.kind)
 }
 
 /// Returns the label of a fork from its branch or its record.
 pub fn label_of(name: &RefName) -> Option<String> {
-    let (traveler, rest) = find(name)?;
-    let is_fork = matches!(traveler.kind, Kind::ForkBranch | Kind::ForkRecord);
+    let (row, rest) = find(name)?;
+    let is_fork = matches!(row.kind, Kind::ForkBranch | Kind::ForkRecord);
     is_fork.then_some(rest)
 }
 
@@ -120,33 +120,33 @@ pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
 }
 
 fn note_below(notes: &str, name: &RefName) -> Option<RefName> {
-    let (traveler, rest) = find(name)?;
+    let (row, rest) = find(name)?;
     let component = if rest.is_empty() {
         // No encoded name begins like this.
         "%".to_owned()
     } else {
         key::encode(&rest)
     };
-    let name = format!("{notes}{}/{component}", traveler.noted);
+    let name = format!("{notes}{}/{component}", row.noted);
     Some(RefName::from(name.as_str()))
 }
 
 /// Finds the row of a ref and the rest of its name.
-fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
+fn find(name: &RefName) -> Option<(&'static Row, String)> {
     let text = std::str::from_utf8(name.as_bytes()).ok()?;
-    let (traveler, rest) = TRAVELERS.iter().find_map(|traveler| {
-        let rest = text.strip_prefix(traveler.name)?;
-        Some((traveler, rest))
+    let (row, rest) = EXCHANGED.iter().find_map(|row| {
+        let rest = text.strip_prefix(row.name)?;
+        Some((row, rest))
     })?;
     let rest = match rest.strip_prefix('/') {
-        Some(_) if traveler.kind.is_single() => return None,
+        Some(_) if row.kind.is_single() => return None,
         Some(rest) => rest,
-        None if rest.is_empty() && traveler.kind.is_single() => "",
+        None if rest.is_empty() && row.kind.is_single() => "",
         None => return None,
     };
     let plain = !rest.starts_with('-') && !rest.contains(char::is_control);
     let fits = key::encode(rest).len() <= MAX_BYTES;
-    (name.is_valid() && plain && fits).then(|| (traveler, rest.to_owned()))
+    (name.is_valid() && plain && fits).then(|| (row, rest.to_owned()))
 }
 
 #[cfg(test)]

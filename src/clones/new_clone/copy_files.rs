@@ -1,4 +1,4 @@
-//! How a new clone gets files that git ignores: copied or linked. Which: `agents::colony::inherited_files`.
+//! How a new clone gets files that git ignores: copied or linked. Which: `agents::colony::files_for_clone`.
 
 use std::fs::{self, File, Metadata};
 use std::io::ErrorKind;

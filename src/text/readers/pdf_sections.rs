@@ -1,4 +1,4 @@
-//! The pages of a PDF as a document.
+//! Makes a section of the text of each page of a PDF. `pdf_extractor` gets the text, `bin/extract` reads the file.
 
 use super::{Document, Encoding, Format, ReadFault, Section};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::clones::new_clone::Staged;
-use crate::clones::new_clone::copied_files::{FileTransfer, copy_path};
+use crate::clones::new_clone::copy_files::{FileTransfer, copy_path};
 use crate::design::checkpoint::automatic;
 use crate::design::checkpoint::checkpoints::{self, CheckpointKind};
 use crate::git::Oid;

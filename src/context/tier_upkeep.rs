@@ -1,16 +1,17 @@
-//! `context stats`, `gc` and `flush`: the tiers counted, aged, emptied.
+//! `context stats`, `gc` and `flush`: the tiers counted, cleared of old fragments, emptied. The rules of the tiers
+//! are in `store::state::tier_view`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Code, Result};
 use crate::store::Session;
-use crate::store::state::{State, Tier, TierChanges, TierCounters, TierStep};
+use crate::store::state::{State, Tier};
 
 use super::hydrate::TierTotal;
 use super::known_projects;
 use super::opened_tiers::Tiers;
-use super::{announce, limits, now};
+use super::tier_view;
 
 /// The tiers of a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -27,14 +28,8 @@ pub struct ProjectTiers {
     pub warm: TierTotal,
     /// The cold tier.
     pub cold: TierTotal,
-    /// Accesses of fragments.
+    /// The accesses of these fragments.
     pub hits: u64,
-    /// Moves to a higher tier.
-    pub promotions: u64,
-    /// Moves to a lower tier.
-    pub demotions: u64,
-    /// Fragments that left the last tier, or whose file is gone.
-    pub evictions: u64,
 }
 
 /// The tiers of all projects.
@@ -55,33 +50,26 @@ pub struct TierStatsReport {
 pub struct TierChangeReport {
     /// The projects, by name.
     pub projects: Vec<String>,
-    /// The number of fragments that went to a lower tier.
-    pub demoted: usize,
-    /// The number of fragments that are in no tier any more.
+    /// The number of fragments that were deleted.
     pub evicted: usize,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
 
-/// Counts the fragments of each project, and what happened to them.
+/// Counts the fragments of each project.
 pub fn stats(session: &Session) -> Result<TierStatsReport> {
     let mut tiers = Tiers::find(session)?;
     let mut rows = Vec::new();
     for project in tiers.projects()? {
         let fragments = tiers.fragments(&project)?;
-        let counters = tiers.with(&project, State::tier_counters)?;
-        let TierCounters { hits, promotions, demotions, evictions } = counters.unwrap_or_default();
         rows.push(ProjectTiers {
             entries: fragments.len(),
             tokens: fragments.iter().map(|it| it.file.tokens).sum(),
             hot: TierTotal::of(&fragments, Tier::Hot),
             warm: TierTotal::of(&fragments, Tier::Warm),
             cold: TierTotal::of(&fragments, Tier::Cold),
+            hits: fragments.iter().map(|it| it.accesses).sum(),
             project,
-            hits,
-            promotions,
-            demotions,
-            evictions,
         });
     }
     Ok(TierStatsReport {
@@ -92,27 +80,22 @@ pub fn stats(session: &Session) -> Result<TierStatsReport> {
     })
 }
 
-/// Moves fragments down that nobody has used for long, deletes those past their time, and the tiers of projects that
-/// are not known any more.
+/// Deletes the fragments that nobody has used for so long that they are in no tier, and the tiers of projects that are
+/// not known any more.
 pub fn collect(session: &Session) -> Result<TierChangeReport> {
     let known = known_projects::read(session)?;
     let mut tiers = Tiers::open(session)?;
+    let view = tier_view(session);
     let mut report = TierChangeReport::empty(session);
     for project in tiers.projects()? {
         let is_gone =
             known.project(&project).is_err_and(|error| error.code() == Code::ProjectNotFound);
-        if is_gone {
-            report.evicted += tiers.with(&project, State::flush_tiers)?.unwrap_or_default();
+        let done = if is_gone {
+            tiers.with(&project, State::flush_tiers)?
         } else {
-            let (limits, now) = (limits(session), now(session));
-            let done = tiers.with(&project, |state, owner| {
-                state.tier_step(owner, TierStep::Age, limits, now)
-            })?;
-            let changes: TierChanges = done.map(|(_, changes)| changes).unwrap_or_default();
-            announce(session, &project, &changes);
-            report.demoted += changes.demoted.len();
-            report.evicted += changes.evicted.len();
-        }
+            tiers.with(&project, |state, owner| state.forget_fragments(owner, view))?
+        };
+        report.evicted += done.unwrap_or_default();
         report.projects.push(project);
     }
     Ok(report)
@@ -139,6 +122,6 @@ pub fn flush(session: &Session, project: Option<&str>) -> Result<TierChangeRepor
 
 impl TierChangeReport {
     fn empty(session: &Session) -> TierChangeReport {
-        TierChangeReport { projects: Vec::new(), demoted: 0, evicted: 0, dry_run: session.is_dry() }
+        TierChangeReport { projects: Vec::new(), evicted: 0, dry_run: session.is_dry() }
     }
 }
