@@ -8,10 +8,13 @@ use crate::model::text::typed_word;
 use crate::model::{Code, Error};
 
 /// Where a name fits several checkpoints, offers the same command with the id of the newest; where it fits none, with
-/// the most similar label.
+/// the most similar label; where it has both sides of a range, with one.
 pub(super) fn with_the_newest(error: Error, args: &[OsString]) -> Error {
     if error.code() == Code::CheckpointNotFound {
         return with_the_nearest(error, args);
+    }
+    if error.details().contains_key("one_side") {
+        return with_one_side(error, args);
     }
     if error.code() != Code::CheckpointAmbiguous {
         return error;
@@ -37,6 +40,15 @@ fn with_the_nearest(error: Error, args: &[OsString]) -> Error {
     };
     match retyped(args, name, nearest) {
         Some(line) => error.hint(format!("git colony {line}   # the most similar label")),
+        None => error,
+    }
+}
+
+fn with_one_side(error: Error, args: &[OsString]) -> Error {
+    let text = |name: &str| error.details().get(name).and_then(Value::as_str);
+    let line = text("name").zip(text("one_side"));
+    match line.and_then(|(name, side)| retyped(args, name, side)) {
+        Some(line) => error.hint(format!("git colony {line}")),
         None => error,
     }
 }

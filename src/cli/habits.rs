@@ -274,7 +274,7 @@ mod tests {
                 let between = format!("git-colony {one} {options} {two} x").replace("  ", " ");
                 assert_eq!(read(&between), expected);
             }
-            for option in ["--everywhere", "--refresh", "--watch"] {
+            for option in ["--everywhere", "--watch"] {
                 assert_eq!(
                     read(&format!("git-colony {option} {earlier}")),
                     read(&format!("git-colony {option} {now}"))

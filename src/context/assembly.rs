@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Code, Error, RepoPath, Result, escape};
 use crate::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
 use crate::search::index::headings::is_heading;
-use crate::search::packer::{Chosen, Packer, Place, Wanted};
+use crate::search::passage_choice::{Chosen, Packer, Place, Wanted};
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::{FragmentName, Tier};

@@ -168,12 +168,12 @@ pub(super) fn hydrate_project(
     let stores = reading.has_read && trust == Trust::Stat;
     let mut read = reading.hydrated;
     let is_same = before.len() == read.files.len() && !read.files.iter().any(|it| it.is_new);
-    read.fragments = before;
-    if !is_same {
+    (read.fragments, read.changed) = if is_same {
+        (before, 0)
+    } else {
         let ranked = ranked(&read.files, request.question.as_deref());
-        read.changed = state.hydrate_tiers(owner, &ranked, view).map_err(unusable)?;
-        read.fragments = state.fragments(owner, None, view).map_err(unusable)?;
-    }
+        state.hydrate_tiers(owner, &ranked, view).map_err(unusable)?
+    };
     read.fragments.retain(|it| it.tier.is_some());
     if stores {
         store_readings(session, &mut state, owner, &read)?;

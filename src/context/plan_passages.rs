@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::model::Result;
 use crate::search::index::postings::IndexedPassage;
-use crate::search::packer::{Offer, PackedFiles, Wanted, is_too_large};
+use crate::search::passage_choice::{Offer, PackedFiles, Wanted, is_too_large};
 use crate::store::Session;
 use crate::text::tokenizer::Tokenizer;
 

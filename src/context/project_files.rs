@@ -10,7 +10,7 @@ use crate::context::scoring::reading::{
     FileReader, FileReading, MAX_FILE_BYTES, ReadFile, SkipReason,
 };
 use crate::context::scoring::working_files::{self, LIST_TIMEOUT};
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{contains_secret, is_named_as_secret};
 use crate::git::worktree::safe_open::{self, EntryKind, Fault, FileStat, FilesBelow, look_at};
 use crate::map::pages;
 use crate::map_rows::reading::Reading;

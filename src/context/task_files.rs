@@ -10,8 +10,7 @@ use crate::search::file_ranks;
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, Project, ResourceType};
 use crate::store::state::{
-    Fragment, FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier,
-    TierOwner,
+    FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier, TierOwner,
 };
 use crate::workspace::id::repository_id;
 
@@ -92,8 +91,10 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
         };
         let places = places(session, project)?;
         let question = request.question.as_deref();
-        let is_wanted = |it: &Fragment| it.tier.is_some_and(|tier| is_candidate(tier, question));
-        read.fragments.retain(is_wanted);
+        // After a weekend everything is cold.
+        let is_cold = !read.fragments.iter().any(|it| it.tier.is_some_and(|it| it < Tier::Cold));
+        let is_wanted = |tier| is_cold || is_candidate(tier, question);
+        read.fragments.retain(|it| it.tier.is_some_and(is_wanted));
         task_files.add(&project.item.name, read, &places, &seen);
         if let Some(question) = &request.question {
             task_files.search_scopes(session, &project.item, question, &seen)?;
@@ -243,8 +244,11 @@ fn read_tiers(
         None => Tier::Warm,
         Some(_) => Tier::Cold,
     };
-    let fragments = state.fragments(owner, Some(last), tier_view(session));
-    read.fragments = fragments.map_err(unusable)?;
+    let mut in_tiers = |last| state.fragments(owner, Some(last), tier_view(session));
+    read.fragments = in_tiers(last).map_err(unusable)?;
+    if read.fragments.is_empty() && last < Tier::Cold {
+        read.fragments = in_tiers(Tier::Cold).map_err(unusable)?;
+    }
     let reader = ProjectReader::new(session, &[]);
     for resource in &project.item.resources {
         let place = reader.place(resource, project.source)?;

@@ -1,4 +1,4 @@
-//! What a view sees of a project.
+//! Which files of a project a view (strategize, execute, apply) may see, and how many bytes of them.
 
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::globs::{GlobVerdict, Globs};

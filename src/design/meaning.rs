@@ -14,7 +14,7 @@
 
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
 use crate::store::operation::Log;
@@ -195,11 +195,16 @@ pub fn range<'a>(repo: &Repo, typed: &'a str, command: &str) -> Result<Option<En
     let Some(Ends { from, to, .. }) = ends.filter(|ends| ends.is_symmetric) else {
         return Ok(ends);
     };
+    for end in [from, to] {
+        find_first(repo, end)?;
+    }
+    let one_side = format!("{from}..{to}");
     let message = format!("'{typed}' has commits of both sides; name one side");
-    let [from, to] = [from, to].map(shell_word);
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
-        .hint(format!("git colony {command} {from}..{to}   # or {to}..{from}")))
+        .hint(format!("git colony {command} {}", typed_word(&one_side)))
+        .detail("name", typed)
+        .detail("one_side", one_side))
 }
 
 /// Returns `true` if a name may stand for published work and not only for something here: such a

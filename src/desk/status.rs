@@ -1,4 +1,5 @@
-//! The state of the repository (the `RepoState` of the requirements).
+//! The report of `git colony status`; its fields are the JSON answer. `cli/commands/team/status` prints it, `status_line`
+//! is the line for a prompt.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::git::config;
-use crate::git::lfs::lfs_setup::{FORMAT_SETTING, FORMAT_VERSION};
+use crate::git::lfs::lfs_setup::{FILTER_SETTINGS, FORMAT_SETTING, FORMAT_VERSION};
 use crate::git::plain_file;
 use crate::git::process::failed;
 use crate::model::text::shell_word;
@@ -152,7 +152,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
         Way::OwnHooks => {
             // Otherwise git-lfs adds it while it writes the hooks, under a lock that nothing could prove
             // ours.
-            if !has_format(session)? {
+            if config::values_in(&configuration.read()?, FORMAT_SETTING).is_empty() {
                 configuration.change(repo, world, &[FORMAT_SETTING, FORMAT_VERSION])?;
             }
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
@@ -190,7 +190,7 @@ pub(super) fn noted(repo: &Repo) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Records, once, the section, the setting and the hooks that [`super::uninstall::uninstall`] may remove later.
+/// Records, once, the settings and hooks that [`super::uninstall::uninstall`] may remove later.
 fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     let path = note_path(&session.repo);
     if path.exists() {
@@ -204,22 +204,20 @@ fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     atomic::write_durably(&path, (new.join("\n") + "\n").as_bytes())
 }
 
-/// Lists the section, the setting and the hooks that [`install`] would add.
-fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static str>> {
+/// Lists the settings and hooks that [`install`] would add.
+fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<String>> {
     let mut new = Vec::new();
     if way == Way::NotInstalled {
         return Ok(new);
     }
-    if !has_section(session, FILTER)? {
-        new.push(FILTER);
-    }
-    // Other settings of git-lfs, such as its URL, may stand beside it.
-    if !has_format(session)? {
-        new.push(FORMAT_SETTING);
-    }
+    // Each by itself: others that the user has set may stand beside it.
+    let configuration = ConfigFile::of_repository(&session.repo).read()?;
+    let is_absent = |key: &String| config::values_in(&configuration, key).is_empty();
+    let filters = FILTER_SETTINGS.map(|(name, _)| format!("{FILTER}.{name}"));
+    new.extend(filters.into_iter().chain([FORMAT_SETTING.to_owned()]).filter(is_absent));
     if way == Way::OwnHooks {
         let absent = |name: &&&str| state(folder, name) == State::Absent;
-        new.extend(HOOKS.iter().filter(absent).copied());
+        new.extend(HOOKS.iter().filter(absent).map(|name| (*name).to_owned()));
     }
     Ok(new)
 }
@@ -228,10 +226,10 @@ fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static 
 pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
     let new = additions(session, &hooks_folder(session), way)?;
     let mut additions = Vec::new();
-    if new.contains(&"filter.lfs") {
+    if new.iter().any(|key| key.starts_with(FILTER)) {
         additions.push("the filters of git-lfs in the configuration of this repository".to_owned());
     }
-    let hooks: Vec<&str> = new.into_iter().filter(|new| HOOKS.contains(new)).collect();
+    let hooks: Vec<_> = new.into_iter().filter(|new| HOOKS.contains(&new.as_str())).collect();
     if !hooks.is_empty() {
         additions.push(format!("the hooks of git-lfs: {}", hooks.join(", ")));
     }
@@ -246,13 +244,6 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
 pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     let configuration = ConfigFile::of_repository(&session.repo).read()?;
     Ok(config::has_section(&configuration, section))
-}
-
-/// Returns `true` if the configuration of this repository has the format of git-lfs.
-fn has_format(session: &Session) -> Result<bool> {
-    let (repo, world) = (&session.repo, &session.world);
-    let configuration = ConfigFile::of_repository(repo).read()?;
-    Ok(!ConfigFile::values(repo, world, &configuration, FORMAT_SETTING)?.is_empty())
 }
 
 /// Returns `true` if a push uploads objects: if a hook that git runs then calls git-lfs.

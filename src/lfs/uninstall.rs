@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::lfs::lfs_setup::FORMAT_SETTING;
-use crate::git::{ObjectWrites, Repo};
+use crate::git::{ObjectWrites, Repo, config};
 use crate::model::Result;
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -11,7 +10,7 @@ use crate::store::files::config_file::ConfigFile;
 use crate::store::settings::Flags;
 
 use super::hooks_folder::{hooks_folder, is_own, remove_if_git_lfs};
-use super::install::{CALL_FROM_OUR_HOOKS, FILTER, HOOKS, has_section, note_path, noted};
+use super::install::{CALL_FROM_OUR_HOOKS, HOOKS, note_path, noted};
 
 /// The parts of git-lfs that exist at one moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ pub fn is_ours(repo: &Repo) -> bool {
     note_path(repo).exists()
 }
 
-/// Removes what [`super::install::install`] added: sections of this repository's configuration, hooks.
+/// Removes what [`super::install::install`] added: settings of this repository's configuration, hooks.
 pub fn uninstall(session: &Session) -> Result<()> {
     let path = note_path(&session.repo);
     if !path.exists() {
@@ -81,20 +80,19 @@ pub fn uninstall(session: &Session) -> Result<()> {
     atomic::remove_file(&path)
 }
 
-/// Removes only the sections. This comes before any hook is removed: a push must never publish pointers
+/// Removes only the settings. This comes before any hook is removed: a push must never publish pointers
 /// without their objects.
 pub fn uninstall_filters(session: &Session) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let file = ConfigFile::of_repository(repo);
-    let noted = noted(repo);
-    let is_noted = |added: &str| noted.iter().any(|noted| noted == added);
-    if is_noted(FILTER) && has_section(session, FILTER)? {
-        file.change(repo, world, &["--remove-section", FILTER])?;
+    let before = file.read()?;
+    let mut after = before.clone();
+    // Others are the user's. git removes a section that becomes empty.
+    for key in noted(repo).iter().filter(|added| added.contains('.')) {
+        if !config::values_in(&after, key).is_empty() {
+            after = ConfigFile::edited(repo, world, &after, &["--unset-all".into(), key.into()])?;
+        }
     }
-    // Other settings of git-lfs are the user's. git removes a section that becomes empty.
-    let values = ConfigFile::values(repo, world, &file.read()?, FORMAT_SETTING)?;
-    if is_noted(FORMAT_SETTING) && !values.is_empty() {
-        file.change(repo, world, &["--unset-all", FORMAT_SETTING])?;
-    }
-    Ok(())
+    // All at once: half of the filters would refuse each file.
+    if after == before { Ok(()) } else { file.replace(&before, &after) }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::secrets;
+use super::secret_forms;
 
 /// The position of an operation in its worktree's operation log, starting at 1.
 ///
@@ -138,7 +138,7 @@ impl SessionId {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         let begins = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
         let fits = begins && text.len() <= 128 && text.bytes().all(plain);
-        let fits = fits && secrets::redacted(text) == text;
+        let fits = fits && secret_forms::redacted(text) == text;
         fits.then(|| SessionId(text.to_owned()))
     }
 

@@ -10,7 +10,7 @@ pub mod path;
 pub mod program_output;
 pub mod progress;
 mod read_only_disk;
-pub mod secrets;
+pub mod secret_forms;
 pub mod text;
 pub mod time;
 pub mod untouched;

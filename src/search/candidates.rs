@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::map::pages::no_pages::NoPages;
 use crate::map::pages::{self, Freshness, Opened};
 use crate::map_rows::reading::Reading;
-use crate::model::secrets::masked;
+use crate::model::secret_forms::masked;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::{Work, unusable};
 use crate::page::mapping::read_pages;

@@ -19,9 +19,9 @@ use crate::store::settings::projects::ContextView;
 use crate::store::state::Tier;
 use crate::text::tokenizer::Tokenizer;
 
+use super::context_text::{Fitted, Packing};
 use super::first_question::Partial;
 use super::indexing::IndexKept;
-use super::packing::{Fitted, Packing};
 use super::partly::Wanted;
 use super::{SearchedFiles, candidates, indexing};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secret_file_names::is_named_as_secret;
 use crate::git::Oid;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::page::listing::unusable;

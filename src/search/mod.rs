@@ -6,6 +6,7 @@
 
 mod candidates;
 pub mod context;
+mod context_text;
 pub(super) mod documents;
 mod documents_of_answer;
 pub(crate) mod file_ranks;
@@ -16,10 +17,9 @@ pub mod index;
 mod indexing;
 pub(super) mod known_documents;
 mod named;
-pub(crate) mod packer;
-mod packing;
 mod partly;
 mod parts;
+pub(crate) mod passage_choice;
 mod question_ranks;
 mod section_names;
 mod segments;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secret_file_names::is_named_as_secret;
 use crate::git::object::word_matches::MatchLimits;
 use crate::git::{Objects, Oid};
 use crate::map_rows::{self, Request};

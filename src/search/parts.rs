@@ -10,7 +10,7 @@ use crate::text::tokenizer::Tokenizer;
 use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, PartOrigin};
 use super::hits::matching_line;
-use super::packer::{Chosen, PackedFiles, Packer, Place};
+use super::passage_choice::{Chosen, PackedFiles, Packer, Place};
 use super::{absence, section_names};
 
 /// The share of the budget that the line about a name that does not occur may take: one in this many.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secret_file_names::is_named_as_secret;
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::attributes::ignore_lists::IgnoreLists;
 use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, read_below};

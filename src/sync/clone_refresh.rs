@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agents::colony::lost_record::{self, Record};
-use crate::agents::colony::{checkout_settings, commit_identity, large_file_store};
+use crate::agents::colony::{checkout_settings, clone_user_config, large_file_store};
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate, publish, tag_list};
 use crate::clones::removal::kept_work;
@@ -93,7 +93,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     if is_read {
         follow(&inside, &clone)?;
     }
-    commit_identity::follow_manifest(&inside)?;
+    clone_user_config::follow_manifest(&inside)?;
     let commit = repo.head()?.commit();
     let lfs_url = large_file_store::follow_manifest(&mut inside)?;
     let prefix = "refs/remotes/";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{contains_secret, is_named_as_secret};
 use crate::git::{Checkout, Repo, process};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::checkout::hidden_files::HiddenFiles;

@@ -14,7 +14,7 @@ use crate::git::Checkout;
 use crate::git::remote::url::redact_logins;
 use crate::git::worktree::safe_open::{self, EntryKind};
 use crate::model::time::rfc3339;
-use crate::model::{Code, Error, RepoPath, Result, escape, secrets};
+use crate::model::{Code, Error, RepoPath, Result, escape, secret_forms};
 use crate::store::Session;
 use crate::store::files::tree_folder::{Expected, Growing, Keeping, TreeFolder, folder_of};
 use crate::text::headed::headed;
@@ -119,8 +119,8 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     let memory = Memory::of(session)?;
     let now = session.world.now();
     let note = escape::patch(&note.trim().replace("\r\n", "\n"));
-    let plain = secrets::without_values_of(&redact_logins(&note), &session.world.variables);
-    let text = secrets::redacted(&plain).into_owned();
+    let plain = secret_forms::without_values_of(&redact_logins(&note), &session.world.variables);
+    let text = secret_forms::redacted(&plain).into_owned();
     if text.is_empty() {
         return Err(Error::new(Code::InvalidValue, "a note cannot be empty").unchanged());
     }
@@ -132,7 +132,7 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         .settings
         .agent
         .as_deref()
-        .map(|agent| secrets::redacted(&escape::line(agent)).into_owned());
+        .map(|agent| secret_forms::redacted(&escape::line(agent)).into_owned());
     let expired = memory.expired(today);
     let report = MemoryAddReport {
         path: memory.shown(&match place {

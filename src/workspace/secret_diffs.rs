@@ -1,7 +1,7 @@
 //! Masks the parts of a diff that look like secrets. The length of every line stays, so that an answer can be continued
 //! by its offset.
 
-use crate::design::checkpoint::secrets::contains_secret;
+use crate::design::checkpoint::secret_file_names::contains_secret;
 
 /// The beginnings of the first line about a file: no line of its content begins with a letter.
 const HEADERS: [&[u8]; 3] = [b"diff --git ", b"diff --cc ", b"diff --combined "];

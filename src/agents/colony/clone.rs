@@ -23,7 +23,7 @@ use crate::store::settings::approved_commands::Approvals;
 use super::clone_source::Source;
 use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
-use super::{checkout_settings, commit_identity, shared_clone};
+use super::{checkout_settings, clone_user_config, shared_clone};
 
 /// The options of a clone.
 #[derive(Clone, Debug, Default)]
@@ -239,7 +239,7 @@ pub(in crate::agents) fn set_up(
     }
     hooks::install::run(&inside, HookChange::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
-    commit_identity::follow_manifest(&inside)?;
+    clone_user_config::follow_manifest(&inside)?;
     if staged.uses_lfs {
         let way = install::plan_installed(&inside)?;
         install::install(&inside, way)?;

@@ -14,7 +14,7 @@ use crate::git::Repo;
 use crate::git::worktree::scan::{Scan, Untracked, UntrackedKind};
 use crate::model::RepoPath;
 
-use super::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use super::secret_file_names::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 
 /// Why a path was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

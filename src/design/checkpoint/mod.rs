@@ -14,7 +14,7 @@ pub(in crate::design) mod new_file_count;
 pub mod published_checkpoints;
 pub mod published_secrets;
 pub mod retention;
-pub mod secrets;
+pub mod secret_file_names;
 pub mod tag_message;
 pub mod unignored;
 pub(crate) mod worktree_snapshot;

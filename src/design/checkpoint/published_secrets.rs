@@ -19,7 +19,7 @@ use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::cache::Cache;
 
-use super::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use super::secret_file_names::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 use super::tag_message::TagMessage;
 
 /// A new file above this size is judged by its name alone.

@@ -1,7 +1,9 @@
 //! New files from outside of the repository: what may not be committed is refused before anything is written.
 
 use crate::design::allowed_paths::path_gate;
-use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{
+    SEARCHED_BYTES, contains_secret, is_named_as_secret,
+};
 use crate::git::TreeEntry;
 use crate::git::worktree::safe_path;
 use crate::model::{Code, Error, RepoPath, Result};

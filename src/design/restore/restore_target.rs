@@ -75,6 +75,9 @@ impl Target {
         })?;
         let can_be_both =
             !checkpoint_names::is_counted_from_head(name) && !names::is_full_name(name);
+        if can_be_both {
+            refuse_label_and_line(repo, name)?;
+        }
         match &meaning {
             Meaning::Line(line) if can_be_both => {
                 match checkpoint_names::of_whole_name(repo, name)?.as_slice() {
@@ -96,6 +99,23 @@ impl Target {
             return short.chars().take(10).collect();
         }
         short.to_owned()
+    }
+}
+
+/// Refuses a commit that is counted from the label of checkpoints which is also the name of a branch, a tag or an agent.
+fn refuse_label_and_line(repo: &Repo, name: &str) -> Result<()> {
+    let (base, way) = names::split_way(name);
+    let is_label = || Ok(!checkpoint_names::of_whole_name(repo, name)?.is_empty());
+    if way.is_empty() || checkpoint_names::is_position(base) || is_label()? {
+        return Ok(());
+    }
+    let labelled = checkpoint_names::of_whole_name(repo, base)?;
+    let line = labelled.first().map(|_| names::find_line(repo, base)).and_then(Result::ok);
+    match line {
+        Some(line) if labelled.iter().any(|it| it.sha != line.commit) => {
+            Err(is_both(repo, base, &labelled, &line)?)
+        }
+        _ => Ok(()),
     }
 }
 

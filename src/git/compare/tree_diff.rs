@@ -1,4 +1,4 @@
-//! Comparing trees without renames: which paths differ, and how.
+//! Comparing trees without renames (those: `git_diff`): which paths differ, and how.
 
 use std::collections::{HashMap, HashSet};
 

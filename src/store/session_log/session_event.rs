@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::git::remote::url;
-use crate::model::secrets;
+use crate::model::secret_forms;
 use crate::model::time::{self, Moment};
 
 /// The types that this version knows.
@@ -131,7 +131,7 @@ fn without_secrets(value: Value) -> Value {
 
 /// Returns a text without keys and tokens, and without the logins of URLs.
 fn text_without_secrets(text: &str) -> String {
-    secrets::redacted(&url::redact_logins(text)).into_owned()
+    secret_forms::redacted(&url::redact_logins(text)).into_owned()
 }
 
 #[cfg(test)]

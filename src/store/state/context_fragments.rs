@@ -37,13 +37,13 @@ impl State {
     }
 
     /// Makes the fragments of a project those of the files that were found, the best first: new content counts as used
-    /// now, and all others are deleted. Returns the number of those with new content.
+    /// now, and all others are deleted. Returns all as they are then, by name, and the number of those with new content.
     pub fn hydrate_tiers(
         &mut self,
         owner: TierOwner<'_>,
         files: &[NewFragment],
         view: TierView,
-    ) -> Result<usize, Unusable> {
+    ) -> Result<(Vec<Fragment>, usize), Unusable> {
         self.update(|connection| {
             let mut turn = last_turn(connection, owner)?;
             forget(connection, owner, view)?;
@@ -66,7 +66,8 @@ impl State {
                     Fragment { file: file.clone(), tier: None, used_at: view.now, accesses };
                 put(connection, owner, &fragment, turn)?;
             }
-            Ok(changed)
+            // Read here: a dry run takes all back.
+            Ok((fragments(connection, owner, None, view)?, changed))
         })
     }
 

@@ -172,7 +172,8 @@ proptest! {
             match step {
                 Step::Hydrate(hydrated) => {
                     let files: Vec<_> = hydrated.iter().map(|&(name, content)| file(name, content)).collect();
-                    let changed = state.hydrate_tiers(OWNER, &files, view).unwrap();
+                    let (all, changed) = state.hydrate_tiers(OWNER, &files, view).unwrap();
+                    prop_assert_eq!(all, state.fragments(OWNER, None, view).unwrap());
                     let is_new = |it: &&Simple| !before.iter().any(|old| {
                         old.name == it.name && old.content == it.content && model.now - old.used_at < COLD_TIME
                     });
@@ -209,14 +210,14 @@ fn nothing_is_lost_where_much_is_hydrated() {
         })
         .collect();
     let view = TierView { hot_tokens: 32_000, warm: 500, cold: 5_000, now: 1_000 };
-    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap(), 1_000);
+    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap().1, 1_000);
     let first = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
     let count = |tier| first.iter().filter(|it| it.tier == Some(tier)).count();
     assert_eq!([Tier::Hot, Tier::Warm, Tier::Cold].map(count), [12, 500, 488]);
     // The best are hot.
     let best = first.iter().filter(|it| it.tier == Some(Tier::Hot));
     assert!(best.map(|it| &it.file).eq(&files[..12]));
-    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap(), 0);
+    assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap().1, 0);
     let again = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
     assert_eq!(again, first);
     let tokens: u64 = again.iter().map(|it| it.file.tokens).sum();

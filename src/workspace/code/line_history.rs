@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{contains_secret, is_named_as_secret};
 use crate::git::Oid;
 use crate::git::object::TreeEntry;
 use crate::model::{Code, Error, RepoPath, Result};

@@ -8,7 +8,7 @@ pub mod line_history;
 pub mod read_lines;
 
 use crate::agents::agent_state;
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secret_file_names::is_named_as_secret;
 use crate::design::meaning;
 use crate::git::{Checkout, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::contains_secret;
+use crate::design::checkpoint::secret_file_names::contains_secret;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::source::file::is_binary;
 use crate::store::Session;

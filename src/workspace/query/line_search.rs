@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{contains_secret, is_named_as_secret};
 use crate::git::worktree::safe_open::Fault;
 use crate::model::{RepoPath, Result, World};
 use crate::source::file::is_binary;

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{
+    SEARCHED_BYTES, contains_secret, is_named_as_secret,
+};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::source::file::is_binary;
 use crate::workspace::checkout::catalog::resolve::Workspace;

@@ -1,7 +1,7 @@
 //! `query text --indexed`: the search index of each repository is asked, where it has one. Nothing is written there:
 //! files that the index does not have yet are indexed for this answer alone.
 
-use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secret_file_names::{contains_secret, is_named_as_secret};
 use crate::git::ObjectWrites;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};

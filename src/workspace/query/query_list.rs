@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secret_file_names::is_named_as_secret;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::checkout::catalog::resolve::Workspace;
 

@@ -128,8 +128,8 @@ fn counted(objects: &[String], id: &str) -> [Row; 12] {
     [
         row("side~0", side),
         row("work^{}", work),
-        row("auto/nightly~0", side),
-        row("ada~0", of_ada),
+        refused("auto/nightly~0", side),
+        refused("ada~0", of_ada),
         row("ada/fork/ada~0", of_ada),
         Row("ada~99".to_owned(), unknown.map(str::to_owned)),
         row("@{0}~0", last),
@@ -304,8 +304,15 @@ fn a_label_hides_no_commit_and_no_range() {
     assert_eq!(sandbox.error(&["checkpoints", "tag", "-m", "ada@", "main"]), "invalid-value");
     // One side is listed or applied, never both.
     for command in ["log", "cherry-pick"] {
-        assert_eq!(sandbox.error(&[command, "main...side"]), "invalid-value");
+        let refused = sandbox.json(&[command, "main...side", "-q"]);
+        let hint = format!("git colony --json {command} main..side -q");
+        assert_eq!([&refused["code"], &refused["hint"]], ["invalid-value", hint.as_str()]);
+        assert_eq!(sandbox.error(&[command, "main...none"]), "revision-not-found");
     }
+    // What a label and a branch are called is neither for 'restore', also where a commit is counted from it.
+    sandbox.colony(&["checkpoints", "tag", "-m", "side", "main"]);
+    assert_eq!(sandbox.error(&["restore", "-n", "side~0"]), "name-ambiguous");
+    assert_eq!(sandbox.json(&["log", "side~0"])["head_sha"], sandbox.git(&["rev-parse", "side"]));
 }
 
 /// The refs of ours by whether they hold a record, which is a commit of files that end in `.json`.

@@ -92,6 +92,31 @@ fn files_that_nobody_uses_go_down_with_time_alone() {
 }
 
 #[test]
+fn a_preview_of_a_hydration_counts_as_it_does() {
+    let sandbox = tight();
+    for change in ["src/lock.rs", "src/new.rs"] {
+        let counts = |told: Value| ["stored", "changed", "dropped"].map(|it| told[it].clone());
+        let preview = counts(sandbox.json(&["context", "hydrate", "-n"]));
+        assert_eq!(preview, counts(sandbox.json(&["context", "hydrate"])), "before {change}");
+        sandbox.write(change, "fn changed() {}\n");
+        let again = counts(sandbox.json(&["context", "hydrate", "-n"]));
+        assert_eq!(again[1], 1, "{change}");
+    }
+}
+
+#[test]
+fn a_context_without_a_question_is_never_empty_with_time() {
+    let sandbox = tight();
+    at(&sandbox, 0, &["context", "hydrate"]);
+    let parts = |seconds| {
+        let told = at(&sandbox, seconds, &["context", "--plan", "default", "--no-hydrate"]);
+        told["parts"].as_array().map_or(0, Vec::len)
+    };
+    assert!(parts(60) > 0);
+    assert_eq!(parts(60), parts(60 + 3 * DAY));
+}
+
+#[test]
 fn a_file_that_a_context_uses_is_hot() {
     let sandbox = tight();
     sandbox.colony(&["context", "hydrate"]);

@@ -75,18 +75,36 @@ fn the_filters_that_the_user_has_set_up_stay() {
 
 #[test]
 fn settings_of_git_lfs_that_were_there_stay_alone() {
-    let sandbox = Sandbox::new();
-    let settings = [("lfs.url", "https://lfs.example.com/r"), ("lfs.locksverify", "false")];
-    for (key, value) in settings {
-        sandbox.git(&["config", key, value]);
+    let filters = [
+        ("filter.lfs.clean", "git-lfs clean -- %f"),
+        ("filter.lfs.smudge", "git-lfs smudge -- %f"),
+        ("filter.lfs.process", "git-lfs filter-process"),
+        ("filter.lfs.required", "true"),
+        ("filter.lfs.extra", "mine"),
+        ("lfs.url", "https://lfs.example.com/r"),
+        ("lfs.locksverify", "false"),
+    ];
+    // Each of the filters alone, all but that one, and what is none.
+    for (chosen, _) in filters {
+        for alone in [true, false] {
+            let sandbox = Sandbox::new();
+            for (key, value) in filters.iter().filter(|(key, _)| (*key == chosen) == alone) {
+                sandbox.git(&["config", key, value]);
+            }
+            let configuration = || sandbox.git(&["config", "--local", "--list"]);
+            let before = configuration();
+            sandbox.colony(&["init"]);
+            assert!(configuration().contains("lfs.repositoryformatversion"));
+            assert!(configuration().contains("filter.lfs.process"));
+            sandbox.git(&["config", "filter.lfs.later", "of the user"]);
+            sandbox.colony(&["undo"]);
+            sandbox.colony(&["init", "remove", "--purge", "--force"]);
+            let later = sandbox.git(&["config", "--local", "--get", "filter.lfs.later"]);
+            assert_eq!(later, "of the user");
+            sandbox.git(&["config", "--unset", "filter.lfs.later"]);
+            assert_eq!(configuration(), before, "{chosen} {alone}");
+        }
     }
-    let configuration = || fs::read_to_string(sandbox.path(".git/config")).unwrap();
-    let before = configuration();
-    sandbox.colony(&["init"]);
-    assert!(configuration().contains("repositoryformatversion"));
-    sandbox.colony(&["undo"]);
-    sandbox.colony(&["init", "remove", "--purge", "--force"]);
-    assert_eq!(configuration(), before);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `git colony help` and the first screen: the commands in groups, told in clap's own words.
+//! `git colony help` and the first screen of 24 lines: the commands in groups, in the order of `COMMANDS` in `commands`.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

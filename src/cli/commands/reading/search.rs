@@ -81,6 +81,11 @@ enum Origin {
 }
 
 impl FilesArgs {
+    /// Returns `true` if files are mapped again first.
+    pub(in crate::cli) fn refreshes(&self) -> bool {
+        self.refresh
+    }
+
     /// Returns the files, after mapping them again if that was requested.
     pub(in crate::cli) fn files(self, session: &Session) -> Result<SearchedFiles> {
         let work = if self.worktree { Work::Worktree } else { Work::Committed };
@@ -129,7 +134,9 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Read)?;
+    // To map the working tree stores it, as git's filters of today clean it.
+    let stores = args.build || args.files.refreshes();
+    let session = face.session(if stores { Opening::ForReal } else { Opening::Read })?;
     if args.build {
         search::build(&session)?;
         return Ok(Outcome::Yes);

@@ -160,8 +160,10 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome
 }
 
 fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Read)?;
     let is_of_plan = args.plan.is_some() || args.view.is_some() || args.skeleton.is_some();
+    // As 'map' and 'context hydrate' do, which it does first.
+    let stores = (is_of_plan && !args.no_hydrate) || args.files.refreshes();
+    let session = face.session(if stores { Opening::ForReal } else { Opening::Read })?;
     if is_of_plan || args.no_hydrate {
         let words = Some(args.words.join(" ")).filter(|words| !words.is_empty());
         let report = assembly::assemble(

@@ -1,4 +1,5 @@
-//! The screen as it is drawn, from a report and a state alone: the rows of the printed table, with a cursor.
+//! The screen as it is drawn, from a report and a state alone: the rows of the printed table (`fleet::table`,
+//! `fleet::cells`), with a cursor. Keys: `keys`.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

@@ -1,4 +1,5 @@
-//! The name and address with which plain git commits in the clone of an agent.
+//! Writes an agent's name and address into the configuration of its clone, for plain git. Which they are:
+//! `store::agent_policy::agent_identity`.
 
 use crate::git::identity::Identity;
 use crate::model::Result;

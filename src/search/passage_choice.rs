@@ -1,4 +1,4 @@
-//! The choice of passages within a number of tokens, one way for a question and for a plan: the best fill most of it, then
+//! The choice of passages for `context` within a number of tokens, one way for a question and for a plan: the best fill most of it, then
 //! those before and after them, then further ones.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,8 +17,8 @@ use crate::text::tokenizer::Tokenizer;
 use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, NextFile, PartOrigin};
 use super::named::Definition;
-use super::packer::{HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
 use super::parts::{Question, written};
+use super::passage_choice::{HEADING_TOKENS, Offer, PackedFiles, Packer, Place, Wanted};
 use super::question_ranks::Added;
 
 /// The share of the budget, in hundredths, that names the next files.

@@ -1,10 +1,11 @@
-//! Recognizes likely secrets: by the name of a file, and by the beginning of its content.
+//! Recognizes likely secrets: by the name of a file, and by the beginning of its content. The forms of tokens and keys:
+//! `model::secret_forms`.
 //!
 //! Every command that stores or publishes new files asks here. It reads nothing itself.
 
 use crate::model::RepoPath;
 
-pub use crate::model::secrets::contains_secret;
+pub use crate::model::secret_forms::contains_secret;
 
 /// Names of files that hold secrets, in any folder.
 const SECRET_NAMES: &[&str] = &[
