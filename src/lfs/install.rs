@@ -89,7 +89,30 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
     if is_installed(session)? { plan_by_hooks(session) } else { Ok(Way::NotInstalled) }
 }
 
+/// Refuses to add filters beside one of the user that runs another program: git-lfs would, too.
+fn refuse_other_filters(session: &Session) -> Result<()> {
+    let configuration = ConfigFile::of_repository(&session.repo).read()?;
+    let set = FILTER_SETTINGS.map(|(name, wanted)| {
+        let key = format!("{FILTER}.{name}");
+        (config::values_in(&configuration, &key).pop(), key, wanted)
+    });
+    let is_whole = set.iter().all(|(value, ..)| value.is_some());
+    let is_other = |(value, _, wanted): &&(Option<String>, String, &str)| {
+        value.as_ref().is_some_and(|value| value != wanted)
+    };
+    match set.iter().find(is_other).filter(|_| !is_whole) {
+        Some((_, key, _)) => {
+            let message = format!("cannot set up git-lfs: {key} is set to something else here");
+            Err(Error::new(Code::Unsupported, message)
+                .unchanged()
+                .hint(format!("git config --unset {key}   # or git colony init --no-lfs")))
+        }
+        None => Ok(()),
+    }
+}
+
 fn plan_by_hooks(session: &Session) -> Result<Way> {
+    refuse_other_filters(session)?;
     let folder = hooks_folder(session);
     let noted = noted(&session.repo);
     let states = HOOKS.map(|name| match state(&folder, name) {

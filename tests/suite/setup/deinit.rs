@@ -108,6 +108,21 @@ fn settings_of_git_lfs_that_were_there_stay_alone() {
 }
 
 #[test]
+fn filters_of_another_program_are_not_mixed_with_ours() {
+    for (key, value) in [("clean", "cat"), ("smudge", "cat"), ("required", "false")] {
+        let sandbox = Sandbox::new();
+        let key = format!("filter.lfs.{key}");
+        sandbox.git(&["config", &key, value]);
+        let before = sandbox.visible_state();
+        let refused = sandbox.json(&["init"]);
+        assert_eq!(refused["code"], "unsupported", "{refused:#}");
+        assert!(refused["message"].as_str().unwrap().contains(&key), "{refused:#}");
+        assert_eq!(sandbox.visible_state(), before);
+        sandbox.colony(&["init", "--no-lfs"]);
+    }
+}
+
+#[test]
 fn deinit_alone_keeps_checkpoints_and_operations() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);
