@@ -89,7 +89,7 @@ fn a_range_is_what_git_lists_for_it() {
     assert_eq!(ids(&desk.json(&["log", "bob..ada"])).len(), 0);
     assert_eq!(ids(&desk.json(&["log", "bob..HEAD"])).len(), 0);
     let both = desk.json(&["log", "ada...bob"]);
-    assert_eq!(both["code"], "revision-not-found", "{both:#}");
+    assert_eq!(both["code"], "invalid-value", "{both:#}");
 }
 
 #[test]
