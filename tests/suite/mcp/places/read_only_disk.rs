@@ -116,6 +116,29 @@ fn reading_renews_nothing_that_a_clone_has_of_its_checkout() {
 }
 
 #[test]
+fn what_maps_or_hydrates_renews_the_rules_of_a_clone() {
+    let sandbox = FULL.copy();
+    with_agents(&sandbox);
+    let clone = sandbox.json(&["agents", "path", "ada"])["path"].clone();
+    let ada = sandbox.at(clone.as_str().unwrap().into());
+    let commands: [&[&str]; 4] = [
+        &["search", "quagga", "--worktree", "--refresh"],
+        &["context", "quagga", "--worktree", "--refresh"],
+        &["context", "quagga", "--plan", "default"],
+        &["context", "hydrate"],
+    ];
+    for (number, command) in commands.iter().enumerate() {
+        let name = format!("hidden-{number}.txt");
+        let rules = sandbox.path(".git/info/exclude");
+        let before = fs::read_to_string(&rules).unwrap_or_default();
+        sandbox.write(".git/info/exclude", format!("{before}\n{name}\n"));
+        ada.write(&name, format!("quagga {number}\n"));
+        let told = ada.json(command);
+        assert!(!told.to_string().contains(&name), "{command:?} {told:#}");
+    }
+}
+
+#[test]
 fn on_a_read_only_disk_a_change_names_the_tools() {
     let sandbox = FULL.copy();
     let calls = [
