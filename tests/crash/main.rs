@@ -25,6 +25,7 @@ mod memory;
 mod migration;
 mod page_locks;
 mod power;
+mod processor;
 mod repository;
 mod sessions;
 mod state;

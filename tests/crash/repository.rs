@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use super::processor;
+
 #[path = "../support/durations.rs"]
 mod durations;
 
@@ -115,10 +117,11 @@ impl Repository {
     /// Prepares the program under `tracer`, with `tools` before everything else on the `PATH`.
     ///
     /// The output ends when the last process that came from it has ended: a git that outlives a
-    /// killed program for a moment is waited for.
+    /// killed program for a moment is waited for. All of them run on one processor.
     pub(crate) fn traced_colony(&self, tracer: &[String], tools: &Path) -> Command {
         let mut shell = command("sh", &self.root);
-        shell.args(["-c", r#"exec 9>&1; exec "$@""#, "sh"]);
+        shell.args(["-c", r#"exec 9>&1; exec taskset -c "$@""#, "sh"]);
+        shell.arg(processor::of_this_test().to_string());
         shell.args(tracer).arg(PROGRAM);
         let search = std::env::join_paths(
             [tools.to_owned()].into_iter().chain(std::env::split_paths(&search_path())),
