@@ -8,7 +8,7 @@ pub mod proc_locks;
 pub mod ref_locks;
 pub mod wait;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -41,6 +41,11 @@ impl FileIdentity {
     pub fn of(path: &Path) -> Option<FileIdentity> {
         let metadata = std::fs::symlink_metadata(path).ok()?;
         Some(FileIdentity::from(&metadata))
+    }
+
+    /// Returns the identity of an open file.
+    fn of_file(file: &File) -> Option<FileIdentity> {
+        Some(FileIdentity::from(&file.metadata().ok()?))
     }
 }
 
@@ -101,39 +106,19 @@ impl WorktreeLock {
         message: &str,
     ) -> Result<WorktreeLock> {
         world.refuse_root()?;
-        path.parent().map_or(Ok(()), manner.make_folder)?;
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            // A pipe in its place is an error at once, and no wait for a reader.
-            .custom_flags(NO_WAIT)
-            .open(path)
-            .and_then(|file| {
-                shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
-                Ok(file)
-            })
-            .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
         let mut wait = Wait::new(limit, path);
         loop {
-            let tried = match manner.hold {
-                Hold::Alone => file.try_lock(),
-                Hold::WithOthers => file.try_lock_shared(),
-            };
-            match tried {
-                // 'deinit' deleted the file while we waited: our lock is on a file that is no longer in use.
-                Ok(()) if !is_at(&file, path) => {
-                    return WorktreeLock::take_in(world, path, manner, limit, message);
-                }
-                Ok(()) => return Ok(WorktreeLock(file)),
-                Err(std::fs::TryLockError::WouldBlock) => {}
-                Err(std::fs::TryLockError::Error(e)) => {
-                    return Err(Error::io(format!("cannot lock '{}'", path.display()), e));
-                }
+            let file = manner.open(path)?;
+            while !manner.hold.try_on(&file, path)? {
+                wait.longer(world, message).map_err(|timed_out| {
+                    timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
+                })?;
             }
-            wait.longer(world, message).map_err(|timed_out| {
-                timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
-            })?;
+            // Otherwise 'init remove' has deleted the file: the lock is on one that no other command opens.
+            let identity = FileIdentity::of_file(&file);
+            if identity.is_some() && identity == FileIdentity::of(path) {
+                return Ok(WorktreeLock(file));
+            }
         }
     }
 
@@ -151,6 +136,23 @@ struct Manner {
     make_folder: fn(&Path) -> Result<()>,
 }
 
+impl Manner {
+    /// Opens the file of the lock, which is created where it is missing.
+    fn open(self, path: &Path) -> Result<File> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        (self.make_folder)(folder)?;
+        let opened = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            // A pipe in its place is an error at once, and no wait for a reader.
+            .custom_flags(NO_WAIT)
+            .open(path)
+            .and_then(|file| shared_access::share(&file, folder).map(|()| file));
+        opened.map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))
+    }
+}
+
 /// How many processes may hold a lock at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -160,12 +162,29 @@ pub enum Hold {
     WithOthers,
 }
 
+impl Hold {
+    /// Takes the lock unless others hold it; returns whether it did.
+    fn try_on(self, file: &File, path: &Path) -> Result<bool> {
+        let tried = match self {
+            Hold::Alone => file.try_lock(),
+            Hold::WithOthers => file.try_lock_shared(),
+        };
+        match tried {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(e)) => {
+                Err(Error::io(format!("cannot lock '{}'", path.display()), e))
+            }
+        }
+    }
+}
+
 impl WorktreeLock {
     /// Returns `true` if a process holds the lock right now; a lock whose file is missing is free.
     pub fn is_held(path: &Path) -> bool {
         let is_held = || {
             let tried = File::open(path).map(|file| file.try_lock_shared());
-            matches!(tried, Ok(Err(std::fs::TryLockError::WouldBlock)))
+            matches!(tried, Ok(Err(TryLockError::WouldBlock)))
         };
         // Until it runs its program, a process that is being started has our files open.
         (0..5).all(|number| {
@@ -174,15 +193,6 @@ impl WorktreeLock {
             }
             is_held()
         })
-    }
-}
-
-/// Returns `true` if an open file is the one at `path`.
-fn is_at(file: &File, path: &Path) -> bool {
-    let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(open), Ok(standing)) => of(open) == of(standing),
-        _ => false,
     }
 }
 
@@ -216,8 +226,7 @@ impl IndexLock {
             // Keeps the modes that core.sharedRepository has set.
             file.set_permissions(index.permissions()).map_err(cannot)?;
         }
-        let metadata = file.metadata().map_err(cannot)?;
-        let identity = FileIdentity { device: metadata.dev(), inode: metadata.ino() };
+        let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
         Ok(IndexLock { file, identity, path: IndexLock::path_in(repo) })
     }
 
