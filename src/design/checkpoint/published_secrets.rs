@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::history::unshared::UnsharedCommit;
+use crate::git::history::unshared::{Range, UnsharedCommit};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::progress::{PartMeter, Unit};
 use crate::model::{RepoPath, Result, World};
@@ -169,10 +169,10 @@ fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -
             finds.push(find);
         }
     }
-    let mut finds = unpublished(session, finds, (published, &[]))?;
+    let mut finds = unpublished(session, finds, Range { tips: published, hidden: &[] })?;
     // Finds that were unpublished then may be published now.
-    let old = (published, &before.published[..]);
-    finds.extend(unpublished(session, before.finds.clone(), old)?);
+    let since = Range { tips: published, hidden: &before.published };
+    finds.extend(unpublished(session, before.finds.clone(), since)?);
     let mut all = before.tips.clone();
     all.extend(tips.iter().filter(|tip| !before.tips.contains(tip)));
     if all.len() > MAX_TIPS {
@@ -212,19 +212,19 @@ fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Sea
     Ok(if counts { searched } else { Searched::default() })
 }
 
-/// Drops the finds in commits that are reachable from `published` and not from `before`.
+/// Drops the finds in the commits of a range, which are published.
 fn unpublished(
     session: &Session,
     mut finds: Vec<Find>,
-    (published, before): (&[Oid], &[Oid]),
+    published: Range<'_>,
 ) -> Result<Vec<Find>> {
     let (repo, world) = (&session.repo, &session.world);
-    if finds.is_empty() || published == before {
+    if finds.is_empty() || published.tips == published.hidden {
         return Ok(finds);
     }
     let files: HashSet<_> = finds.iter().map(|find| (find.path.clone(), find.blob)).collect();
-    let had = repo.had_once(world, &files, (published, before))?;
-    finds.retain(|find| !had.contains(&(find.path.clone(), find.blob)));
+    let public = repo.files_in_range(world, &files, published)?;
+    finds.retain(|find| !public.contains(&(find.path.clone(), find.blob)));
     Ok(finds)
 }
 

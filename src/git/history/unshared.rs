@@ -24,6 +24,15 @@ pub struct UnsharedCommit {
     pub parents: Vec<Oid>,
 }
 
+/// The commits that can be reached from `tips` and not from `hidden`.
+#[derive(Clone, Copy, Debug)]
+pub struct Range<'a> {
+    /// From where they are reached.
+    pub tips: &'a [Oid],
+    /// From where they are not.
+    pub hidden: &'a [Oid],
+}
+
 impl Repo {
     /// Lists the commits that can be reached from `tips` and not from `hidden`, parents first. One process
     /// spawn, none without a tip.
@@ -34,7 +43,7 @@ impl Repo {
         hidden: &[Oid],
     ) -> Result<Vec<UnsharedCommit>> {
         let args = ["--topo-order", "--reverse", "--parents"];
-        let listed = self.rev_list(world, &args, (tips, hidden), &[])?;
+        let listed = self.rev_list(world, &args, Range { tips, hidden }, &[])?;
         let read = |line: &str| {
             let mut ids = line.split(' ').map(Oid::parse);
             let id = ids.next().flatten()?;
@@ -50,23 +59,23 @@ impl Repo {
     pub fn is_covered(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<bool> {
         let known: HashSet<&Oid> = hidden.iter().collect();
         let new: Vec<Oid> = tips.iter().filter(|tip| !known.contains(tip)).copied().collect();
-        let listed = self.rev_list(world, &["--max-count=1"], (&new, hidden), &[])?;
+        let listed = self.rev_list(world, &["--max-count=1"], Range { tips: &new, hidden }, &[])?;
         Ok(listed.is_empty())
     }
 
-    /// Returns which of some files were at their paths in a commit that is reachable from `tips`
-    /// but not from `hidden`. Walks the whole history between, for these paths only.
-    pub fn had_once(
+    /// Returns which of some files were at their paths in a commit of a range. Walks its whole history, for these
+    /// paths only.
+    pub fn files_in_range(
         &self,
         world: &World,
         files: &HashSet<(RepoPath, Oid)>,
-        (tips, hidden): (&[Oid], &[Oid]),
+        range: Range<'_>,
     ) -> Result<HashSet<(RepoPath, Oid)>> {
         let unique: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
         let paths: Vec<&RepoPath> = unique.into_iter().collect();
         let mut shared = HashSet::new();
         for some in paths.chunks(MAX_PATHS) {
-            let commits = self.rev_list(world, &["--full-history"], (tips, hidden), some)?;
+            let commits = self.rev_list(world, &["--full-history"], range, some)?;
             if commits.is_empty() {
                 continue;
             }
@@ -88,18 +97,18 @@ impl Repo {
         &self,
         world: &World,
         args: &[&str],
-        (tips, hidden): (&[Oid], &[Oid]),
+        range: Range<'_>,
         paths: &[&RepoPath],
     ) -> Result<Vec<u8>> {
-        if tips.is_empty() {
+        if range.tips.is_empty() {
             return Ok(Vec::new());
         }
         let mut revisions = String::new();
-        for tip in tips {
+        for tip in range.tips {
             // Writing to a string cannot fail.
             writeln!(revisions, "{tip}").ok();
         }
-        for id in hidden {
+        for id in range.hidden {
             writeln!(revisions, "^{id}").ok();
         }
         let mut git = self.git(world);
