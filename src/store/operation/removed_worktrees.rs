@@ -34,10 +34,11 @@ pub fn expired(session: &Session, now: &Moment, keep_days: u64) -> Result<Vec<Ex
         return Ok(Vec::new());
     };
     let kept = Places::kept_in(repo.common_dir());
-    let refs = repo.refs_below(ref_names::OPERATIONS)?.into_iter();
-    let of_refs = refs.filter_map(|operation| Some(ref_names::parse_operation(&operation.name)?.0));
-    let of_files = moved_aside::worktrees(&kept).into_iter();
-    let keys: BTreeSet<_> = of_refs.chain(of_files.map(|(key, _)| key)).collect();
+    let operations = repo.refs_below(ref_names::OPERATIONS)?.into_iter();
+    let keys: BTreeSet<WorktreeKey> = operations
+        .filter_map(|operation| Some(ref_names::parse_operation(&operation.name)?.0))
+        .chain(moved_aside::worktrees(&kept).into_iter().map(|(key, _)| key))
+        .collect();
     let mut expired = Vec::new();
     for key in keys.difference(&living) {
         let places = Places {
