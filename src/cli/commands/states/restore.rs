@@ -127,10 +127,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         force: args.force,
     };
     let report = restore::restore(&session, &request);
-    let named = |error: Error| error.of_tree(&request.name);
-    let of_path = |error| of_a_path(&session, &request.name, error);
-    let explained = |error| agent_state::explain_unknown(&session, error);
-    let mut report = report.map_err(named).map_err(of_path).map_err(explained)?;
+    let mut report = report.map_err(|error| explained(&session, &request.name, error))?;
     report.left_out = state.map(|state| state.left_out).unwrap_or_default();
     face.answer(&report)
 }
@@ -169,6 +166,11 @@ fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
 }
 
 /// Adds the command that restores a file, if its name was typed in the place of a state.
+/// Says in an error what the name is: of a tree that is too large, of a path in HEAD, or of a removed agent.
+fn explained(session: &Session, name: &str, error: Error) -> Error {
+    agent_state::explain_unknown(session, of_a_path(session, name, error.of_tree(name)))
+}
+
 fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     if error.code() != Code::CheckpointNotFound {
         return error;
