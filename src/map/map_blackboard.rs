@@ -94,7 +94,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> 
     let places = map::places(session, dry_run)?;
     let written = SourceRow {
         commit: Some(source.board.name.to_string()),
-        ..SourceRow::new(&scope_id, SourceKind::blackboard())
+        ..SourceRow::new(&scope_id, SourceKind::Blackboard)
     };
     if let Some(places) = &places {
         refuse_another(session, places, request, &written)?;
@@ -159,7 +159,7 @@ fn resolved(
     let mut row = ResolvedRow {
         name: scope_id.to_owned(),
         scope_id: scope_id.to_owned(),
-        kind: SourceKind::blackboard(),
+        kind: SourceKind::Blackboard,
         records: Some(records(session, source, places, scope_id)?),
         ..whole(&session.settings.map, source.tip)
     };

@@ -18,7 +18,7 @@ use crate::model::{Code, Error, Result};
 use crate::repo_map::load::MapSource;
 use crate::repo_map::resolve::{self, Caller};
 use crate::repo_map::resolved::{ResolvedRow, RowOutcome, RowPlace};
-use crate::repo_map::row::{SourceKind, SourceRow};
+use crate::repo_map::row::SourceRow;
 use crate::repo_map::schema::RepoMap;
 use crate::repo_map::scope_record::Scopes;
 use crate::repo_map::show::{self, MapState};
@@ -230,7 +230,7 @@ pub(crate) fn scopes_of_rows(
 /// Returns `true` if uncommitted changes affect a row: it comes from the current branch and follows
 /// it.
 pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
-    let is_files = !matches!(row.kind, SourceKind::Custom(_));
+    let is_files = row.kind.is_of_files();
     let is_here = is_files && row.origin_url.is_none() && row.submodule.is_none();
     let is_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
     let is_current = row.branch.is_none() || row.branch.as_deref() == branch;

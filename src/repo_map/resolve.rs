@@ -226,7 +226,7 @@ impl RowResolver<'_> {
         let include = row.include_globs.as_deref().map(parse_globs).transpose()?;
         Ok(Selection {
             start_dir: match row.kind {
-                SourceKind::Custom(_) => RepoPath::default(),
+                SourceKind::Blackboard | SourceKind::Custom(_) => RepoPath::default(),
                 SourceKind::GitRepo | SourceKind::Literature => {
                     row.start_dir.clone().unwrap_or_default()
                 }
@@ -235,7 +235,7 @@ impl RowResolver<'_> {
             exclude: parse_globs(row.exclude_globs.as_deref().unwrap_or_default())?,
             binary: match row.kind {
                 SourceKind::GitRepo => row.binary_policy.unwrap_or_default(),
-                SourceKind::Literature | SourceKind::Custom(_) => BinaryPolicy::Include,
+                SourceKind::Literature | SourceKind::Blackboard | SourceKind::Custom(_) => BinaryPolicy::Include,
             },
             gitignore: self.caller.settings.gitignore,
         })

@@ -251,7 +251,7 @@ impl SourceRow {
         let idle: &[&str] = match self.kind {
             SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
             SourceKind::Literature => &["binary_policy"],
-            SourceKind::Custom(_) => {
+            SourceKind::Blackboard | SourceKind::Custom(_) => {
                 &["binary_policy", "chunk_target_tokens", "chunk_overlap_tokens"]
             }
         };

@@ -168,7 +168,7 @@ impl ScopeRecord {
     /// Returns `true` if no row of this repository's map made the scope: the row of `map repo` has
     /// the name of the scope.
     pub fn is_of_no_map(&self) -> bool {
-        let is_elsewhere = self.map_of.is_some() || self.row.kind == SourceKind::blackboard();
+        let is_elsewhere = self.map_of.is_some() || self.row.kind == SourceKind::Blackboard;
         is_elsewhere || (self.row.name == self.scope_id && self.row.origin_url.is_some())
     }
 

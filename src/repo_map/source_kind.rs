@@ -1,4 +1,4 @@
-//! The kind of a source: two that are built in, and those that the user has a command for.
+//! The kind of a source: those that are built in, and those that the user has a command for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,21 +19,20 @@ pub enum SourceKind {
     GitRepo,
     /// Documents, cut into chunks of prose.
     Literature,
+    /// A blackboard, which no row of a map has.
+    Blackboard,
     /// What the user's command for a type of this name prints.
     #[serde(untagged)]
     Custom(String),
 }
 
 impl SourceKind {
-    /// The names of the kinds that need no command.
+    /// The names of the kinds that a row may have and that need no command.
     pub const BUILT_IN: [&'static str; 2] = ["git_repo", "literature"];
 
-    /// The name of the kind of blackboards, which no row of a map has.
-    const BLACKBOARD: &'static str = "blackboard";
-
-    /// Returns the kind of a blackboard.
-    pub fn blackboard() -> SourceKind {
-        SourceKind::Custom(SourceKind::BLACKBOARD.to_owned())
+    /// Returns `true` for kinds whose records are files.
+    pub fn is_of_files(&self) -> bool {
+        matches!(self, SourceKind::GitRepo | SourceKind::Literature)
     }
 
     /// Returns its name in a map.
@@ -41,6 +40,7 @@ impl SourceKind {
         match self {
             SourceKind::GitRepo => "git_repo",
             SourceKind::Literature => "literature",
+            SourceKind::Blackboard => "blackboard",
             SourceKind::Custom(name) => name,
         }
     }
@@ -56,6 +56,7 @@ impl SourceKind {
         match name {
             "git_repo" => Some(SourceKind::GitRepo),
             "literature" => Some(SourceKind::Literature),
+            "blackboard" => Some(SourceKind::Blackboard),
             _ => is_name.then(|| SourceKind::Custom(name.to_owned())),
         }
     }
@@ -63,7 +64,7 @@ impl SourceKind {
     pub(super) fn read(reader: &mut MapReader, value: &Placed) -> Option<SourceKind> {
         let word = reader.yaml.as_text(value, "type")?;
         let kind = SourceKind::of(word.text);
-        if kind == Some(SourceKind::blackboard()) {
+        if kind == Some(SourceKind::Blackboard) {
             let message = "no row maps a blackboard: 'git colony map blackboard' does";
             reader.yaml.problem(word.at, message);
             return None;

@@ -10,7 +10,6 @@ use crate::git::{Objects, Oid};
 use crate::map_rows::{self, Request};
 use crate::model::{RepoPath, Result};
 use crate::repo_map::resolved::{ResolvedRow, RowPlace};
-use crate::repo_map::row::SourceKind;
 use crate::repo_map::show::MapState;
 use crate::search::index::query::Query;
 use crate::search::index::words;
@@ -61,7 +60,7 @@ pub(super) enum Wanted<'a> {
 pub(super) fn rows_of_head(session: &Session) -> Result<Vec<ResolvedRow>> {
     let rows = map_rows::resolve(session, &Request::offline(MapState::Head))?;
     let is_of_head = |row: &ResolvedRow| {
-        let is_files = !matches!(row.kind, SourceKind::Custom(_)) && row.records.is_none();
+        let is_files = row.kind.is_of_files() && row.records.is_none();
         is_files && row.place == RowPlace::This && row.commit == rows.commit
     };
     let resolved = rows.outcomes.into_iter().filter_map(|outcome| outcome.resolved.ok());

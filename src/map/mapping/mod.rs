@@ -76,7 +76,7 @@ pub fn with_job<T>(
         session.repo.fetch_promised(&session.world, &[row.commit], &[])?;
     }
     let reader = match row.kind {
-        SourceKind::GitRepo | SourceKind::Custom(_) => None,
+        SourceKind::GitRepo | SourceKind::Blackboard | SourceKind::Custom(_) => None,
         SourceKind::Literature => Some(how.reader(row)?),
     };
     let fetch = |blob: Oid, pointer: &Pointer| {

@@ -143,7 +143,7 @@ impl Answer for ScopeReport {
         let branch = self.revision.branch.as_deref().unwrap_or("no branch");
         let at = match self.frozen {
             Some(commit) => format!("frozen at {}", commit.short()),
-            None if self.row.kind == SourceKind::blackboard() => {
+            None if self.row.kind == SourceKind::Blackboard => {
                 format!("follows {}", self.revision.commit)
             }
             None if self.worktree => format!("follows the working tree on {branch}"),
