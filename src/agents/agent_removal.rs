@@ -167,7 +167,8 @@ fn remove_standing(
     let mut uncommitted = None;
     if report.unsaved > 0 && clone.member.role == Role::Agent {
         let filters = FailingFilter::if_forced(force);
-        let kept = filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
+        let kept =
+            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         uncommitted = kept.sha;
     }
     publish::publish(&inside)?;
@@ -223,7 +224,7 @@ fn refuse_use(world: &World, clone: &FoundClone) -> Result<()> {
 /// Refuses a clone on another file system than the folder of the removed ones: its folder could not be renamed.
 fn refuse_apart(root: &SharedRoot, clone: &FoundClone) -> Result<()> {
     let removed =
-        clone.member.agent.as_ref().map_or_else(|| root.removed(), |it| root.removed_of(it));
+        clone.member.agent.as_ref().map_or_else(|| root.removed(), |agent| root.removed_of(agent));
     let clones = clone.path.parent().unwrap_or(&clone.path);
     if !mount_points::are_apart(clones, &removed) {
         return Ok(());
@@ -273,7 +274,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
     refuse_worktrees(world, clone)?;
     let filters = FailingFilter::if_forced(force);
-    let scan = filters.look(&mut inside, |it| it.repo.scan(&it.world))?;
+    let scan = filters.look(&mut inside, |session| session.repo.scan(&session.world))?;
     let unsaved = scan.count_uncommitted();
     let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
     let ignored_count = ignored.len();
@@ -298,7 +299,8 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         dry_run: true,
     };
     if clone.member.role == Role::Agent {
-        let kept = filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
+        let kept =
+            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         report.left_out = kept.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
@@ -376,7 +378,7 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
     let all: Vec<_> = left_out.chain(own).collect();
     let what = match all.as_slice() {
         [] => text::count(report.unsaved, "uncommitted path"),
-        [one] => format!("'{one}'"),
+        [lost_path] => format!("'{lost_path}'"),
         [first, rest @ ..] => format!("'{first}' and {} more", rest.len()),
     };
     // What a checkpoint has kept inside a submodule is in the clone alone, too.

@@ -218,8 +218,8 @@ fn chosen(session: &Session, request: &Request) -> Result<(Vec<FoundClone>, Vec<
         let find = |name: &String| agent_places::find(session, name);
         request.names.iter().map(find).collect::<Result<_>>()?
     };
-    clones.sort_by(|one, other| one.path.cmp(&other.path));
-    clones.dedup_by(|one, other| one.path == other.path);
+    clones.sort_by(|clone, other| clone.path.cmp(&other.path));
+    clones.dedup_by(|clone, other| clone.path == other.path);
     let (mut free, mut busy) = (Vec::new(), Vec::new());
     for clone in clones {
         let git_dir = clone.git_dir();

@@ -148,7 +148,9 @@ fn add_cone(
     cone: &mut Vec<String>,
 ) -> Result<bool> {
     let mut is_whole = true;
-    for (name, entry) in repo.entries_of(tree)?.into_iter().filter(|(_, it)| it.is_directory()) {
+    for (name, entry) in
+        repo.entries_of(tree)?.into_iter().filter(|(_, entry)| entry.is_directory())
+    {
         let path = format!("{below}{name}");
         if !has_any(repo, entry.id, &name.under(folder))? {
             is_whole = false;

@@ -230,7 +230,8 @@ pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<
     inside.repo.look_at_hidden_files(&inside.world)?;
     if clone.member.role == Role::Agent {
         let mut looking = open(ObjectWrites::InMemory)?;
-        let kept = filters.look(&mut looking, |it| checkpoint::create(it, &last_state()))?;
+        let kept =
+            filters.look(&mut looking, |session| checkpoint::create(session, &last_state()))?;
         if let Some(lost) = kept.left_out.first().filter(|_| !clone.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
@@ -240,9 +241,9 @@ pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<
             return Ok(Some(format!("'{}' has commits of its own", lost.display())));
         }
         // A state that cannot be compared is kept once more.
-        let looked = automatic::create(&looking, "");
-        if !looked.is_ok_and(|looked| looked.reason.is_some()) {
-            filters.look(&mut inside, |it| checkpoint::create(it, &last_state()))?;
+        let report = automatic::create(&looking, "");
+        if !report.is_ok_and(|report| report.reason.is_some()) {
+            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         }
     } else if !clone.lets_go && inside.repo.scan(&inside.world)?.count_uncommitted() > 0 {
         return Ok(Some("it was edited".to_owned()));
@@ -282,7 +283,7 @@ impl FailingFilter {
                 inside.repo.pass_over_filters()?;
                 task(inside)
             }
-            looked => looked,
+            outcome => outcome,
         }
     }
 }

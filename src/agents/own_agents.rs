@@ -30,7 +30,8 @@ impl Checkout<'_> {
     fn of(session: &Session) -> Checkout<'_> {
         let member = session.membership.as_ref();
         let is_desk = member.filter(|member| member.role == Role::Desk);
-        let is_copy = is_desk.is_some_and(|it| desk_note::is_copy(it, session.repo.common_dir()));
+        let is_copy =
+            is_desk.is_some_and(|member| desk_note::is_copy(member, session.repo.common_dir()));
         Checkout { id: member.and_then(Membership::desk), is_copy }
     }
 
@@ -68,7 +69,7 @@ pub fn removed(session: &Session, all: Vec<RemovedWork>) -> Result<OwnAndOthers<
     let (checkout, kept) = (Checkout::of(session), kept_clone::list(&root, Some(&hub)));
     let made_by = |work: &RemovedWork| {
         let folder = kept.iter().find(|clone| clone.kept == work.kept_as);
-        folder.and_then(|it| it.member.desk.clone()).or_else(|| work.last_made_by(&hub))
+        folder.and_then(|clone| clone.member.desk.clone()).or_else(|| work.last_made_by(&hub))
     };
     let (own, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|work| checkout.has(made_by(work).as_deref()));

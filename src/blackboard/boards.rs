@@ -156,7 +156,7 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
     Ok(KeyReport {
         scope: scope.to_owned(),
         version: entry.version(),
-        value: only.map(|one| one.value.clone()),
+        value: only.map(|value| value.value.clone()),
         conflict,
         key: entry.key,
         values: entry.values,
@@ -196,9 +196,9 @@ fn key_row(entry: &Entry) -> KeyRow {
     KeyRow {
         key: entry.key.clone(),
         version: entry.version(),
-        size_bytes: entry.values.iter().map(|one| one.value.len()).sum(),
+        size_bytes: entry.values.iter().map(|value| value.value.len()).sum(),
         conflict: entry.is_in_conflict(),
-        updated_at: newest.map(|one| one.updated_at.clone()).unwrap_or_default(),
-        author: newest.map(|one| one.author.clone()).unwrap_or_default(),
+        updated_at: newest.map(|value| value.updated_at.clone()).unwrap_or_default(),
+        author: newest.map(|value| value.author.clone()).unwrap_or_default(),
     }
 }

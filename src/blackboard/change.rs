@@ -137,7 +137,7 @@ impl Planned {
             return !self.board.has(&self.name);
         };
         let texts = |entry: &Entry| -> Vec<String> {
-            entry.values.iter().map(|it| it.value.clone()).collect()
+            entry.values.iter().map(|value| value.value.clone()).collect()
         };
         self.before.as_ref().is_some_and(|before| texts(before) == texts(now))
     }

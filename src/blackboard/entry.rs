@@ -119,14 +119,14 @@ impl Entry {
             return Ok(Err("it has no value".to_owned()));
         };
         let mut values: Vec<Value> = values.into_values().collect();
-        values.sort_by(|one, other| rank(one).cmp(&rank(other)));
+        values.sort_by(|value, other| rank(value).cmp(&rank(other)));
         Ok(Ok(Entry { key, values }))
     }
 
     /// Returns the version: how many times the key was written, and the beginning of a digest of its values.
     pub fn version(&self) -> String {
         let mut digest = blake3::Hasher::new();
-        let mut texts: Vec<&str> = self.values.iter().map(|it| it.value.as_str()).collect();
+        let mut texts: Vec<&str> = self.values.iter().map(|value| value.value.as_str()).collect();
         texts.sort_unstable();
         for text in texts {
             digest.update(blake3::hash(text.as_bytes()).as_bytes());
@@ -137,7 +137,7 @@ impl Entry {
 
     /// Returns how many times the key was written.
     pub fn writes(&self) -> u64 {
-        self.values.iter().map(|it| it.writes).max().unwrap_or(0)
+        self.values.iter().map(|value| value.writes).max().unwrap_or(0)
     }
 
     /// Returns `true` if the key has values of several clones.

@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn every_command_is_found_by_itself() {
-        for one in COMMANDS.get_subcommands() {
-            let name = one.get_name();
+        for subcommand in COMMANDS.get_subcommands() {
+            let name = subcommand.get_name();
             let by_name = command(OsStr::new(name)).unwrap();
             assert_eq!(by_name.get_name(), name);
-            assert_eq!(by_name.is_hide_set(), one.is_hide_set(), "{name}");
+            assert_eq!(by_name.is_hide_set(), subcommand.is_hide_set(), "{name}");
             // A name that only clap knows would take the way of a wrong line.
-            assert_eq!(one.get_all_aliases().count(), 0, "{name}");
+            assert_eq!(subcommand.get_all_aliases().count(), 0, "{name}");
         }
         assert!(command(OsStr::new("nothing")).is_none());
     }

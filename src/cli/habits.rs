@@ -57,7 +57,7 @@ pub fn with_command_of_this_version(typed: &[OsString]) -> Vec<OsString> {
     let both = [std::slice::from_ref(first), rest].concat();
     let is_of_two = rest.first().is_some_and(|second| {
         let mut earlier = EARLIER.iter().filter_map(|(earlier, _)| earlier.split_once(' '));
-        earlier.any(|(one, two)| first == one && second == two)
+        earlier.any(|(first_word, second_word)| first == first_word && second == second_word)
     });
     if is_of_two {
         [front, between, &of_this_version(&both)].concat()
@@ -270,8 +270,9 @@ mod tests {
             for options in ["-vC /d", "-qC/d", "-Pq", "--json", "-C .", "--agent=bo -q"] {
                 let expected = format!("git-colony {options} {now} x");
                 assert_eq!(read(&format!("git-colony {options} {earlier} x")), expected);
-                let (one, two) = earlier.split_once(' ').unwrap_or((earlier, ""));
-                let between = format!("git-colony {one} {options} {two} x").replace("  ", " ");
+                let (first_word, second_word) = earlier.split_once(' ').unwrap_or((earlier, ""));
+                let between =
+                    format!("git-colony {first_word} {options} {second_word} x").replace("  ", " ");
                 assert_eq!(read(&between), expected);
             }
             for option in ["--everywhere", "--watch"] {

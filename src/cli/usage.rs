@@ -75,12 +75,12 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     }
     match similar.first() {
         None => usage_error.hint(own),
-        Some(one) if is_of_command(error) => {
-            let hint = format!("{} {one} -h   # the most similar command", bare(&own));
+        Some(word) if is_of_command(error) => {
+            let hint = format!("{} {word} -h   # the most similar command", bare(&own));
             usage_error.hint(hint).detail("similar", similar)
         }
-        Some(one) => {
-            let hint = format!("{own}   # '{one}' is the most similar");
+        Some(word) => {
+            let hint = format!("{own}   # '{word}' is the most similar");
             usage_error.hint(hint).detail("similar", similar)
         }
     }
@@ -177,7 +177,7 @@ fn similar_to(error: &clap::Error) -> Vec<String> {
         .into_iter()
         // clap has the most similar one last.
         .flat_map(|kind| words(error, kind).into_iter().rev())
-        .filter(|one| !is_of_command(error) || is_probable(error, one))
+        .filter(|word| !is_of_command(error) || is_probable(error, word))
         .collect()
 }
 
@@ -294,7 +294,7 @@ fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
 
 fn words(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
-        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::String(word)) => vec![word.clone()],
         Some(ContextValue::Strings(several)) => several.clone(),
         _ => Vec::new(),
     }

@@ -58,7 +58,7 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
         fitting = all.iter().filter(begins).collect();
     }
     match fitting.as_slice() {
-        [one] => Ok((*one).clone()),
+        [clone] => Ok((*clone).clone()),
         [] => Err(damaged::named(root, hub, name).unwrap_or_else(|| {
             Error::new(
                 Code::CloneNotFound,

@@ -73,7 +73,7 @@ fn assemble_trusting(
     trust: Trust,
 ) -> Result<Option<ContextReport>> {
     let files = task_files::collect(session, request, trust)?;
-    let own = files.budget_tokens.and_then(|it| usize::try_from(it).ok());
+    let own = files.budget_tokens.and_then(|tokens| usize::try_from(tokens).ok());
     let usual = USUAL_BUDGET - RESERVE;
     let budget = request.budget.or(own).unwrap_or(usual);
     let question = request.question.as_deref();
@@ -97,7 +97,8 @@ fn assemble_trusting(
         },
     };
     let (text, parts) = packer.fitted(budget, |packer| assembly.written(packer))?;
-    let parts = parts.into_iter().map(|it| assembly.with_page(it)).collect::<Result<Vec<_>>>()?;
+    let parts =
+        parts.into_iter().map(|part| assembly.with_page(part)).collect::<Result<Vec<_>>>()?;
     let names = used(&files, &packer);
     task_files::note_access(session, &names)?;
     Ok(Some(ContextReport {
@@ -240,7 +241,7 @@ impl Assembly<'_> {
         let last_line = first_line + body.lines().count().saturating_sub(1);
         let source = format!("{}:{first_line}-{last_line}", file.shown);
         let written = headed(&source, &self.detail.of(body));
-        let scores = run.iter().filter_map(|it| it.score);
+        let scores = run.iter().filter_map(|chosen| chosen.score);
         let part = ContextPart {
             path: file.shown.clone(),
             scope_id: None,
@@ -292,9 +293,9 @@ pub(super) fn is_candidate(tier: Tier, question: Option<&str>) -> bool {
 }
 
 /// Orders files as they are printed.
-pub(super) fn by_path(one: &TaskFile, other: &TaskFile) -> std::cmp::Ordering {
+pub(super) fn by_path(task_file: &TaskFile, other: &TaskFile) -> std::cmp::Ordering {
     fn key(file: &TaskFile) -> (&RepoPath, &str, bool, Option<Tier>) {
         (&file.shown, &file.hash, file.tier.is_none(), file.tier)
     }
-    key(one).cmp(&key(other))
+    key(task_file).cmp(&key(other))
 }

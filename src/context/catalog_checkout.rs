@@ -26,9 +26,12 @@ pub(super) fn root_of(session: &Session, id: &str) -> Result<Option<RepoPath>> {
     };
     let workspace = Workspace { world: &session.world, checkout: &checkout, reach: &reach };
     let repositories = resolve(workspace, &loaded.manifest()?)?;
-    let repository = repositories.into_iter().find(|it| {
-        let allows = |needed: &Capability| it.access.capabilities.contains(needed);
-        it.is_here() && it.git_root.is_some() && it.has_id(id) && NEEDED.iter().all(allows)
+    let repository = repositories.into_iter().find(|repository| {
+        let allows = |needed: &Capability| repository.access.capabilities.contains(needed);
+        repository.is_here()
+            && repository.git_root.is_some()
+            && repository.has_id(id)
+            && NEEDED.iter().all(allows)
     });
-    Ok(repository.and_then(|it| it.resolved_root))
+    Ok(repository.and_then(|repository| repository.resolved_root))
 }

@@ -30,16 +30,16 @@ impl CoveringPages {
     /// Finds the page that has a place of a file, with the content that it has now.
     pub(super) fn find(&self, file: &TaskFile, at: usize) -> Result<Option<Covering>> {
         let folder = file.shown.parent().unwrap_or_default();
-        for scope in self.opened.scopes.iter().filter(|it| it.place.is_none()) {
+        for scope in self.opened.scopes.iter().filter(|scope| scope.place.is_none()) {
             let row = self.opened.table.directory(scope, &folder);
             let Some(row) = row.map_err(unusable)? else {
                 continue;
             };
             let at = at as u64;
             let page = read_pages(&row)?.into_iter().find(|page| {
-                page.records.iter().any(|it| {
-                    let has = it.start <= at && (at < it.end || it.start == it.end);
-                    has && it.path == file.shown && it.blob.to_string() == file.hash
+                page.records.iter().any(|record| {
+                    let has = record.start <= at && (at < record.end || record.start == record.end);
+                    has && record.path == file.shown && record.blob.to_string() == file.hash
                 })
             });
             if let Some(page) = page {

@@ -98,7 +98,7 @@ pub fn list(session: &Session, request: &ListRequest) -> Result<FragmentsReport>
     let mut rows = Vec::new();
     for project in projects {
         let mut fragments = tiers.fragments(&project)?;
-        fragments.retain(|it| request.tier.is_none() || it.tier == request.tier);
+        fragments.retain(|fragment| request.tier.is_none() || fragment.tier == request.tier);
         rows.extend(described(session, &known, &project, &fragments, request.view)?);
     }
     Ok(FragmentsReport {
@@ -132,39 +132,39 @@ fn described(
         }
     }
     let mut rows = Vec::new();
-    for it in fragments {
+    for fragment in fragments {
         session.world.interrupt.check()?;
-        let name = &it.file.name;
+        let name = &fragment.file.name;
         let place = places.get(name.resource.as_str());
         let path = place.map_or(name.path.clone(), |place| place.shown(&name.path));
-        if seen.as_ref().is_some_and(|seen| !seen.has(&path, it.file.bytes)) {
+        if seen.as_ref().is_some_and(|seen| !seen.has(&path, fragment.file.bytes)) {
             continue;
         }
         let stale = match place {
             None => None,
             Some(place) => match reader.read(place, &name.path, MAX_PROJECT_BYTES)? {
-                FileReading::Read(file) => Some(file.hash != it.file.hash),
+                FileReading::Read(file) => Some(file.hash != fragment.file.hash),
                 FileReading::Skipped(_) => Some(true),
             },
         };
-        rows.extend(it.tier.map(|tier| FragmentRow {
+        rows.extend(fragment.tier.map(|tier| FragmentRow {
             fragment_id: fragment_id(project, name),
             project: project.to_owned(),
             resource: name.resource.clone(),
             path,
-            hash: it.file.hash.clone(),
-            token_count: it.file.tokens,
-            bytes: it.file.bytes,
+            hash: fragment.file.hash.clone(),
+            token_count: fragment.file.tokens,
+            bytes: fragment.file.bytes,
             tier,
             stale,
             metadata: FragmentMetadata {
                 detail_depth: DETAIL_DEPTH.to_owned(),
                 relevance_score: RELEVANCE.to_owned(),
-                last_accessed: written(it.used_at),
-                access_count: it.accesses.to_string(),
+                last_accessed: written(fragment.used_at),
+                access_count: fragment.accesses.to_string(),
             },
         }));
     }
-    rows.sort_by(|one, other| (one.tier, &one.path).cmp(&(other.tier, &other.path)));
+    rows.sort_by(|row, other| (row.tier, &row.path).cmp(&(other.tier, &other.path)));
     Ok(rows)
 }

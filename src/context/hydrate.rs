@@ -65,10 +65,10 @@ pub struct TierTotal {
 impl TierTotal {
     /// Adds up the fragments of a tier.
     pub(super) fn of(fragments: &[Fragment], tier: Tier) -> TierTotal {
-        let in_tier = fragments.iter().filter(|it| it.tier == Some(tier));
-        in_tier.fold(TierTotal::default(), |total, it| TierTotal {
+        let in_tier = fragments.iter().filter(|fragment| fragment.tier == Some(tier));
+        in_tier.fold(TierTotal::default(), |total, fragment| TierTotal {
             count: total.count + 1,
-            tokens: total.tokens + it.file.tokens,
+            tokens: total.tokens + fragment.file.tokens,
         })
     }
 
@@ -167,14 +167,14 @@ pub(super) fn hydrate_project(
     reading.read(&mut state, &repository)?;
     let stores = reading.has_read && trust == Trust::Stat;
     let mut read = reading.hydrated;
-    let is_same = before.len() == read.files.len() && !read.files.iter().any(|it| it.is_new);
+    let is_same = before.len() == read.files.len() && !read.files.iter().any(|file| file.is_new);
     (read.fragments, read.changed) = if is_same {
         (before, 0)
     } else {
         let ranked = ranked(&read.files, request.question.as_deref());
         state.hydrate_tiers(owner, &ranked, view).map_err(unusable)?
     };
-    read.fragments.retain(|it| it.tier.is_some());
+    read.fragments.retain(|fragment| fragment.tier.is_some());
     if stores {
         store_readings(session, &mut state, owner, &read)?;
     }
@@ -197,11 +197,11 @@ fn ranked(files: &[HydratedFile], question: Option<&str>) -> Vec<NewFragment> {
         }
     }
     let mut scored: Vec<(f64, &HydratedFile)> = best.into_iter().zip(files).collect();
-    scored.sort_by(|(one_score, one), (other_score, other)| {
+    scored.sort_by(|(score, file), (other_score, other)| {
         other_score
-            .total_cmp(one_score)
-            .then_with(|| other.modified.cmp(&one.modified))
-            .then_with(|| one.shown.cmp(&other.shown))
+            .total_cmp(score)
+            .then_with(|| other.modified.cmp(&file.modified))
+            .then_with(|| file.shown.cmp(&other.shown))
     });
     let fragment = |(_, file): (f64, &HydratedFile)| NewFragment {
         name: file.name.clone(),
@@ -233,7 +233,7 @@ impl HydrationReport {
 
     fn add(&mut self, project: &str, done: HydratedProject) {
         let stored = done.fragments.len();
-        let bytes = done.fragments.iter().map(|it| it.file.bytes).sum();
+        let bytes = done.fragments.iter().map(|fragment| fragment.file.bytes).sum();
         self.stored += stored;
         self.changed += done.changed;
         self.stopped |= done.stopped;

@@ -50,11 +50,11 @@ pub struct KnownProjects {
 pub fn read(session: &Session) -> Result<KnownProjects> {
     let of_user = user_projects::read(&session.repo)?;
     let of_repository = of_repository(session)?;
-    let mut projects = joined(of_user.projects, of_repository.projects, |it| &it.name);
+    let mut projects = joined(of_user.projects, of_repository.projects, |project| &project.name);
     if projects.is_empty() {
         projects.push(Sourced { item: whole_repository(), source: ProjectSource::Default });
     }
-    let mut plans = joined(of_user.plans, of_repository.plans, |it| &it.name);
+    let mut plans = joined(of_user.plans, of_repository.plans, |plan| &plan.name);
     if plans.iter().all(|plan| plan.item.name != DEFAULT) {
         let names = projects.iter().map(|project| project.item.name.clone());
         plans.push(Sourced {
@@ -66,7 +66,7 @@ pub fn read(session: &Session) -> Result<KnownProjects> {
             },
             source: ProjectSource::Default,
         });
-        plans.sort_by(|one, other| one.item.name.cmp(&other.item.name));
+        plans.sort_by(|plan, other| plan.item.name.cmp(&other.item.name));
     }
     Ok(KnownProjects { projects, plans })
 }
@@ -74,7 +74,7 @@ pub fn read(session: &Session) -> Result<KnownProjects> {
 /// Returns `true` if nothing names a project: the whole repository is the project `default`.
 pub(super) fn is_default(session: &Session) -> Result<bool> {
     let known = read(session)?.projects;
-    Ok(known.iter().any(|it| it.source == ProjectSource::Default))
+    Ok(known.iter().any(|project| project.source == ProjectSource::Default))
 }
 
 fn joined<T>(of_user: Vec<T>, of_repository: Vec<T>, name: fn(&T) -> &str) -> Vec<Sourced<T>> {
@@ -85,7 +85,7 @@ fn joined<T>(of_user: Vec<T>, of_repository: Vec<T>, name: fn(&T) -> &str) -> Ve
         .map(|item| Sourced { item, source: ProjectSource::Repository })
         .collect();
     all.extend(of_user.into_iter().map(|item| Sourced { item, source: ProjectSource::User }));
-    all.sort_by(|one, other| name(&one.item).cmp(name(&other.item)));
+    all.sort_by(|sourced, other| name(&sourced.item).cmp(name(&other.item)));
     all
 }
 
@@ -127,7 +127,7 @@ pub(super) fn invalid(session: &Session, fault: &ProjectFault) -> Error {
 impl KnownProjects {
     /// Returns a project.
     pub fn project(&self, name: &str) -> Result<&Sourced<Project>> {
-        let project = self.projects.iter().find(|it| it.item.name == name);
+        let project = self.projects.iter().find(|project| project.item.name == name);
         project.ok_or_else(|| {
             let message = format!("no project is named '{}'", name.escape_debug());
             Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
@@ -137,7 +137,7 @@ impl KnownProjects {
     /// Returns a plan; without a name the plan `default`.
     pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
         let name = name.unwrap_or(DEFAULT);
-        let plan = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
+        let plan = self.plans.iter().find(|plan| plan.item.name == name).ok_or_else(|| {
             let message = format!("no plan is named '{}'", name.escape_debug());
             Error::new(Code::PlanNotFound, message).hint("git colony context plans")
         });
@@ -152,7 +152,7 @@ impl KnownProjects {
                 let message = format!("{}, which the plan '{}' has", error.message(), plan.name);
                 Error::new(Code::ProjectNotFound, message).hint("git colony context projects")
             })?;
-            if projects.iter().all(|it| it.item.name != project.item.name) {
+            if projects.iter().all(|listed| listed.item.name != project.item.name) {
                 projects.push(project);
             }
         }

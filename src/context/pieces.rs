@@ -32,7 +32,7 @@ pub(super) fn pieces(
     let Some(ranks) = ranks(session, files, question)? else {
         return Ok(None);
     };
-    let changes: BTreeSet<i64> = files.iter().map(|it| it.modified).collect();
+    let changes: BTreeSet<i64> = files.iter().map(|file| file.modified).collect();
     let last = changes.len().saturating_sub(1).max(1);
     let changes: Vec<i64> = changes.into_iter().collect();
     let mut pieces = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn pieces(
                 None => Some(0.5),
                 Some(_) => ranks.relevance.get(&(number, at)).copied(),
             };
-            let searched = file.matches.get(&at).map(|it| it.relevance);
+            let searched = file.matches.get(&at).map(|file_match| file_match.relevance);
             // Of two searches, the higher relevance counts.
             let best = relevance.into_iter().chain(searched).max_by(f64::total_cmp);
             if let Some(relevance) = best {
@@ -68,9 +68,9 @@ pub(super) fn pieces(
         }
     }
     // The order of equal ones is that of files and passages.
-    pieces.sort_by(|one, other| {
-        let by_score = other.score.total_cmp(&one.score);
-        by_score.then_with(|| other.relevance.total_cmp(&one.relevance))
+    pieces.sort_by(|piece, other| {
+        let by_score = other.score.total_cmp(&piece.score);
+        by_score.then_with(|| other.relevance.total_cmp(&piece.relevance))
     });
     Ok(Some(pieces))
 }
@@ -126,11 +126,11 @@ pub(super) fn matches<'t>(
     question: &str,
 ) -> BTreeMap<(usize, usize), f64> {
     let query = Query::parse(question, Syntax::Data);
-    let mut segment = Segment::of_words(query.words.iter().map(|it| it.word.as_str()));
+    let mut segment = Segment::of_words(query.words.iter().map(|word| word.word.as_str()));
     let mut view = View::default();
     for (number, (name, text)) in (0..).zip(texts) {
         let indexed = segment.add(&name, text);
-        view.push(number, indexed.iter().map(|it| it.length));
+        view.push(number, indexed.iter().map(|passage| passage.length));
     }
     let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
     let find = |word: &str| {
@@ -139,7 +139,8 @@ pub(super) fn matches<'t>(
         Ok::<_, std::convert::Infallible>(word_bytes.into_iter().collect())
     };
     let mut ranked = Vec::new();
-    let Ok(()) = ranking::rank(&view, &query, Tuning::default(), find, |it| ranked.push(it));
+    let Ok(()) =
+        ranking::rank(&view, &query, Tuning::default(), find, |passage| ranked.push(passage));
     file_ranks::relevance(&view, &ranked)
 }
 

@@ -38,7 +38,7 @@ impl<'a> PlanPassages<'a> {
         if let Some((passage, tokens)) = file.whole().filter(|_| number == 0) {
             return Ok(Some((passage, Some(tokens))));
         }
-        let matched = file.matches.get(&number).map(|it| it.passage);
+        let matched = file.matches.get(&number).map(|file_match| file_match.passage);
         let passage = match matched.filter(|_| file.tier.is_none()) {
             None => file.passage(self.session, number)?,
             known => known,

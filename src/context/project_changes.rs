@@ -155,7 +155,7 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
     Ok(Plan {
         before,
         after,
-        resources: resources.resources.iter().map(|it| it.id.clone()).collect(),
+        resources: resources.resources.iter().map(|resource| resource.id.clone()).collect(),
         missing,
         replaces_default,
     })
@@ -198,13 +198,13 @@ fn places(session: &Session, project: &Project) -> Result<Places> {
 
 /// Returns the resources that the project does not have yet; `None` if it has all of them.
 fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Project>> {
-    let known = tables.projects.iter().find(|it| it.name == project.name);
+    let known = tables.projects.iter().find(|listed| listed.name == project.name);
     let Some(known) = known else {
         return Ok(Some(project.clone()));
     };
     let mut added = Vec::new();
     for resource in &project.resources {
-        match known.resources.iter().find(|it| it.id == resource.id) {
+        match known.resources.iter().find(|listed| listed.id == resource.id) {
             None => added.push(resource.clone()),
             Some(same) if same == resource => {}
             Some(other) => {
@@ -224,11 +224,11 @@ fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Projec
 
 /// Returns the resources that are to be removed.
 fn find(tables: &ProjectTables, project: &str, resource: Option<&str>) -> Result<Vec<Resource>> {
-    let project_row = tables.projects.iter().find(|it| it.name == project);
-    let mut resources = project_row.map(|it| it.resources.clone()).unwrap_or_default();
-    resources.retain(|it| resource.is_none_or(|wanted| it.id == wanted));
+    let project_row = tables.projects.iter().find(|row| row.name == project);
+    let mut resources = project_row.map(|row| row.resources.clone()).unwrap_or_default();
+    resources.retain(|listed| resource.is_none_or(|wanted| listed.id == wanted));
     if project_row.is_none() || resource.is_some() && resources.is_empty() {
-        let what = resource.map_or(String::new(), |it| format!(" with a resource '{it}'"));
+        let what = resource.map_or(String::new(), |id| format!(" with a resource '{id}'"));
         let message = format!("'{PATH}' of HEAD has no project '{project}'{what}");
         return Err(Error::new(Code::ProjectNotFound, message).hint("git colony context projects"));
     }

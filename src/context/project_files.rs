@@ -180,8 +180,8 @@ impl<'a> ProjectReader<'a> {
     fn knowledge(&self, prefix: &str) -> Result<Place> {
         let mut documents = known_documents::list(self.session, None)?.documents;
         let prefix = prefix.strip_prefix("repo:").unwrap_or(prefix);
-        documents.retain(|it| it.path.as_bytes().starts_with(prefix.as_bytes()));
-        documents.sort_by(|one, other| one.path.cmp(&other.path));
+        documents.retain(|document| document.path.as_bytes().starts_with(prefix.as_bytes()));
+        documents.sort_by(|document, other| document.path.cmp(&other.path));
         Ok(Place::Documents { documents, reading: Box::new(Reading::of(self.session, None)?) })
     }
 
@@ -194,7 +194,7 @@ impl<'a> ProjectReader<'a> {
                 _ => working_files::of_git(&self.session.world, files.top(), most, LIST_TIMEOUT),
             },
             Place::Documents { documents, .. } => {
-                Ok(documents.iter().map(|it| it.path.clone()).collect())
+                Ok(documents.iter().map(|document| document.path.clone()).collect())
             }
             Place::Nowhere => Ok(Vec::new()),
         }
@@ -241,7 +241,7 @@ impl<'a> ProjectReader<'a> {
 
     /// Returns `true` if a file looks like a secret, by the path that is shown, and was not allowed.
     pub(super) fn is_secret(&self, path: &RepoPath, bytes: &[u8]) -> bool {
-        let is_allowed = self.allowed.iter().any(|it| path.is_at_or_below(it));
+        let is_allowed = self.allowed.iter().any(|allowed| path.is_at_or_below(allowed));
         !is_allowed && (is_named_as_secret(path) || contains_secret(bytes))
     }
 
@@ -287,13 +287,18 @@ impl<'a> ProjectReader<'a> {
             self.session.world.interrupt.check()?;
             let size = match place {
                 Place::Folder { files, .. } => {
-                    let stat =
-                        files.stat(&path).ok().flatten().filter(|it| it.kind == EntryKind::File);
+                    let stat = files
+                        .stat(&path)
+                        .ok()
+                        .flatten()
+                        .filter(|stat| stat.kind == EntryKind::File);
                     stat.map(|stat| stat.size_bytes)
                 }
                 Place::Documents { documents, .. } => {
                     let document = find(documents, &path);
-                    document.map(|it| self.session.repo.object_size(it.blob).unwrap_or_default())
+                    document.map(|document| {
+                        self.session.repo.object_size(document.blob).unwrap_or_default()
+                    })
                 }
                 Place::Nowhere => None,
             };
@@ -340,8 +345,8 @@ impl Place {
 fn as_read(top: &Path, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
     let unchanged = |known: &[Option<(&RepoPath, FileStat)>]| -> Vec<bool> {
         let files = FilesBelow::of(top.to_owned());
-        let is_same = |it: &Option<(&RepoPath, FileStat)>| {
-            it.is_some_and(|(path, stat)| files.stat(path).is_ok_and(|now| now == Some(stat)))
+        let is_same = |entry: &Option<(&RepoPath, FileStat)>| {
+            entry.is_some_and(|(path, stat)| files.stat(path).is_ok_and(|now| now == Some(stat)))
         };
         known.iter().map(is_same).collect()
     };
@@ -379,6 +384,6 @@ fn below_root(resource: &Resource) -> Result<RepoPath> {
 }
 
 fn find<'d>(documents: &'d [Document], path: &RepoPath) -> Option<&'d Document> {
-    let at = documents.binary_search_by(|it| it.path.cmp(path)).ok()?;
+    let at = documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
     documents.get(at)
 }

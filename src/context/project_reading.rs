@@ -119,7 +119,7 @@ pub(super) fn find_fragment<'f>(
     name: &FragmentName,
     hash: &str,
 ) -> Option<&'f Fragment> {
-    let at = fragments.binary_search_by(|it| it.file.name.cmp(name));
+    let at = fragments.binary_search_by(|fragment| fragment.file.name.cmp(name));
     let fragment = fragments.get(at.ok()?)?;
     (fragment.file.hash == hash).then_some(fragment)
 }
@@ -208,7 +208,7 @@ impl ProjectReading<'_> {
             FileReading::Read(file) => {
                 self.has_read = true;
                 let known = find_fragment(self.before, &name, &file.hash);
-                let tokens = known.map(|it| it.file.tokens);
+                let tokens = known.map(|fragment| fragment.file.tokens);
                 let count = || Tokenizer::default().count(&file.text) as u64;
                 self.hydrated.add(HydratedFile {
                     name,
@@ -238,12 +238,12 @@ pub(super) fn store_readings(
     read: &HydratedProject,
 ) -> Result<()> {
     let now = session.world.now().timestamp_nanos_opt().unwrap_or_default();
-    for files in read.files.chunk_by(|one, other| one.name.resource == other.name.resource) {
+    for files in read.files.chunk_by(|file, other| file.name.resource == other.name.resource) {
         let (mut in_tiers, mut rest) = (Readings::default(), Readings::default());
         for file in files {
             let fragment = find_fragment(&read.fragments, &file.name, &file.hash);
             let list = if fragment.is_some() { &mut in_tiers } else { &mut rest };
-            if let Some(reading) = file.reading().filter(|it| it.is_certain(now)) {
+            if let Some(reading) = file.reading().filter(|reading| reading.is_certain(now)) {
                 list.add(reading);
             }
         }
@@ -251,7 +251,7 @@ pub(super) fn store_readings(
             let of = ReadingsOf {
                 repository: owner.repository,
                 project: owner.project,
-                resource: files.first().map_or("", |it| it.name.resource.as_str()),
+                resource: files.first().map_or("", |file| file.name.resource.as_str()),
                 part,
             };
             if state.readings(of).map_err(unusable)? != readings {

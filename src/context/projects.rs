@@ -83,7 +83,7 @@ pub struct PlansReport {
 /// Lists the projects, with the files of their resources.
 pub fn projects(session: &Session) -> Result<ProjectsReport> {
     let known = known_projects::read(session)?;
-    let rows = known.projects.iter().map(|it| row(session, it));
+    let rows = known.projects.iter().map(|project| row(session, project));
     let projects: Vec<ProjectRow> = rows.collect::<Result<_>>()?;
     Ok(ProjectsReport { count: projects.len(), projects })
 }
@@ -91,7 +91,8 @@ pub fn projects(session: &Session) -> Result<ProjectsReport> {
 fn row(session: &Session, project: &Sourced<Project>) -> Result<ProjectRow> {
     let reader = ProjectReader::new(session, &[]);
     let item = &project.item;
-    let resources = item.resources.iter().map(|it| resource_row(&reader, it, project.source));
+    let resources =
+        item.resources.iter().map(|resource| resource_row(&reader, resource, project.source));
     Ok(ProjectRow {
         name: item.name.clone(),
         description: item.description.clone(),

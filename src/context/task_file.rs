@@ -79,7 +79,7 @@ impl TaskFile {
 
     /// Returns the number of its passages; `None` as [`TaskFile::text`].
     pub(super) fn passage_count(&self, session: &Session) -> Result<Option<usize>> {
-        if let Some(known) = self.passages.and_then(|it| usize::try_from(it).ok()) {
+        if let Some(known) = self.passages.and_then(|count| usize::try_from(count).ok()) {
             return Ok(Some(known));
         }
         Ok(self.passages(session)?.map(<[_]>::len))

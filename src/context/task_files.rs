@@ -92,9 +92,12 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
         let places = places(session, project)?;
         let question = request.question.as_deref();
         // After a weekend everything is cold.
-        let is_cold = !read.fragments.iter().any(|it| it.tier.is_some_and(|it| it < Tier::Cold));
+        let is_cold = !read
+            .fragments
+            .iter()
+            .any(|fragment| fragment.tier.is_some_and(|tier| tier < Tier::Cold));
         let is_wanted = |tier| is_cold || is_candidate(tier, question);
-        read.fragments.retain(|it| it.tier.is_some_and(is_wanted));
+        read.fragments.retain(|fragment| fragment.tier.is_some_and(is_wanted));
         task_files.add(&project.item.name, read, &places, &seen);
         if let Some(question) = &request.question {
             task_files.search_scopes(session, &project.item, question, &seen)?;
@@ -102,10 +105,10 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
     }
     task_files.files.sort_by(by_path);
     // Of one content, the file in the highest tier stays, with the best of what was found.
-    task_files.files.dedup_by(|other, one| {
-        let is_same = one.shown == other.shown && one.hash == other.hash;
+    task_files.files.dedup_by(|other, file| {
+        let is_same = file.shown == other.shown && file.hash == other.hash;
         if is_same {
-            one.join(std::mem::take(&mut other.matches));
+            file.join(std::mem::take(&mut other.matches));
         }
         is_same
     });
@@ -138,7 +141,7 @@ impl TaskFiles {
         for file in read.files {
             let bytes = file.text.bytes();
             let fragment = find_fragment(&read.fragments, &file.name, &file.hash);
-            let tier = fragment.and_then(|it| it.tier);
+            let tier = fragment.and_then(|fragment| fragment.tier);
             if tier.is_none() || !seen.has(&file.shown, bytes) {
                 continue;
             }
@@ -173,9 +176,9 @@ impl TaskFiles {
 impl TaskFiles {
     /// Leaves out what only a scope has of a file that was read with other content: the file has changed since.
     fn leave_out_older(&mut self) {
-        let read_now = self.files.iter().filter(|it| it.tier.is_some());
-        let read: BTreeSet<RepoPath> = read_now.map(|it| it.shown.clone()).collect();
-        self.files.retain(|it| it.tier.is_some() || !read.contains(&it.shown));
+        let read_now = self.files.iter().filter(|file| file.tier.is_some());
+        let read: BTreeSet<RepoPath> = read_now.map(|file| file.shown.clone()).collect();
+        self.files.retain(|file| file.tier.is_some() || !read.contains(&file.shown));
     }
 
     /// Adds the passages of a project's scopes that match, also of files that hydration had no room for.
@@ -188,28 +191,34 @@ impl TaskFiles {
     ) -> Result<()> {
         let reader = ProjectReader::new(session, &[]);
         let scopes = project.resources.iter();
-        for resource in scopes.filter(|it| it.kind == ResourceType::Scope) {
+        for resource in scopes.filter(|resource| resource.kind == ResourceType::Scope) {
             let scope = &resource.location;
             let ranked = file_ranks::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
             let ranked = match ranked {
                 Err(error) if error.code() == Code::ScopeNotFound => continue,
                 ranked => ranked?,
             };
-            for it in ranked {
-                let is_seen = seen.has(&it.path, it.text.len() as u64);
-                if !is_seen || reader.is_secret(&it.path, it.text.as_bytes()) {
+            for scope_match in ranked {
+                let is_seen = seen.has(&scope_match.path, scope_match.text.len() as u64);
+                if !is_seen || reader.is_secret(&scope_match.path, scope_match.text.as_bytes()) {
                     continue;
                 }
-                let (number, count) = it.number;
-                let file_match =
-                    Match { passage: it.passage, relevance: it.relevance, is_whole: count == 1 };
+                let (number, count) = scope_match.number;
+                let file_match = Match {
+                    passage: scope_match.passage,
+                    relevance: scope_match.relevance,
+                    is_whole: count == 1,
+                };
                 self.files.push(TaskFile {
                     project: project.name.clone(),
-                    name: FragmentName { resource: resource.id.clone(), path: it.path.clone() },
-                    shown: it.path,
-                    hash: it.blob.to_string(),
-                    bytes: it.text.len() as u64,
-                    text: OnceCell::from(it.text),
+                    name: FragmentName {
+                        resource: resource.id.clone(),
+                        path: scope_match.path.clone(),
+                    },
+                    shown: scope_match.path,
+                    hash: scope_match.blob.to_string(),
+                    bytes: scope_match.text.len() as u64,
+                    text: OnceCell::from(scope_match.text),
                     tokens: None,
                     passages: None,
                     cut: OnceCell::new(),
@@ -262,8 +271,9 @@ fn read_tiers(
             Trust::Stat => state.readings(of).map_err(unusable)?,
             Trust::Nothing => Readings::default(),
         };
-        let all = read.fragments.iter().map(|it| &it.file);
-        let own: Vec<&NewFragment> = all.filter(|it| it.name.resource == resource.id).collect();
+        let all = read.fragments.iter().map(|fragment| &fragment.file);
+        let own: Vec<&NewFragment> =
+            all.filter(|fragment| fragment.name.resource == resource.id).collect();
         let files = read_fragments(session, &place, &own, &known)?;
         *stale += own.len() - files.len();
         read.files.extend(files);
@@ -281,15 +291,15 @@ fn read_fragments(
 ) -> Result<Vec<HydratedFile>> {
     let reader = ProjectReader::new(session, &[]);
     let mut cursor = known.cursor();
-    let known = fragments.iter().map(|it| {
-        let reading = cursor.find(&it.name.path);
-        reading.filter(|reading| reading.hash == it.hash)
+    let known = fragments.iter().map(|fragment| {
+        let reading = cursor.find(&fragment.name.path);
+        reading.filter(|reading| reading.hash == fragment.hash)
     });
     let known: Vec<Option<Reading<'_>>> = known.collect();
     let stats: Vec<_> = fragments
         .iter()
         .zip(&known)
-        .map(|(it, known)| Some((&it.name.path, known.as_ref()?.stat)))
+        .map(|(fragment, known)| Some((&fragment.name.path, known.as_ref()?.stat)))
         .collect();
     let unchanged = place.are_as_read(&stats);
     let mut files = Vec::new();

@@ -64,11 +64,11 @@ pub fn stats(session: &Session) -> Result<TierStatsReport> {
         let fragments = tiers.fragments(&project)?;
         rows.push(ProjectTiers {
             entries: fragments.len(),
-            tokens: fragments.iter().map(|it| it.file.tokens).sum(),
+            tokens: fragments.iter().map(|fragment| fragment.file.tokens).sum(),
             hot: TierTotal::of(&fragments, Tier::Hot),
             warm: TierTotal::of(&fragments, Tier::Warm),
             cold: TierTotal::of(&fragments, Tier::Cold),
-            hits: fragments.iter().map(|it| it.accesses).sum(),
+            hits: fragments.iter().map(|fragment| fragment.accesses).sum(),
             project,
         });
     }
@@ -106,10 +106,10 @@ pub fn flush(session: &Session, project: Option<&str>) -> Result<TierChangeRepor
     let mut tiers = Tiers::open(session)?;
     let mut projects = tiers.projects()?;
     if let Some(wanted) = project {
-        if !projects.iter().any(|it| it == wanted) {
+        if !projects.iter().any(|name| name == wanted) {
             known_projects::read(session)?.project(wanted)?;
         }
-        projects.retain(|it| it == wanted);
+        projects.retain(|name| name == wanted);
     }
     let mut report = TierChangeReport::empty(session);
     for project in projects {

@@ -211,16 +211,16 @@ impl DiffSide {
     }
 
     /// Finds where two states parted, as git does for `A...B`: one of the best, where there are several.
-    fn of_merge_base(repo: &Repo, one: &DiffSide, other: &DiffSide) -> Result<DiffSide> {
+    fn of_merge_base(repo: &Repo, side: &DiffSide, other: &DiffSide) -> Result<DiffSide> {
         let parted = |code: Code, why: &str| {
-            let message = format!("'{}' and '{}' {why}", one.name, other.name);
+            let message = format!("'{}' and '{}' {why}", side.name, other.name);
             Error::new(code, message).hint(format!(
                 "git colony diff {} {}",
-                shell_word(&one.name),
+                shell_word(&side.name),
                 shell_word(&other.name)
             ))
         };
-        let Some((a, b)) = one.commit.zip(other.commit) else {
+        let Some((a, b)) = side.commit.zip(other.commit) else {
             return Err(parted(Code::RevisionNotFound, "are not both committed"));
         };
         let bases = repo.merge_bases(a, b)?;

@@ -209,8 +209,8 @@ fn repositories(repo: &Repo) -> Vec<Offer> {
         offers.extend(row.repository_id.map(|id| Offer::new(id, &name)));
         offers.push(Offer::new(name, place.unwrap_or_default()));
     }
-    offers.sort_by(|one, other| one.value.cmp(&other.value));
-    offers.dedup_by(|one, other| one.value == other.value);
+    offers.sort_by(|offer, other| offer.value.cmp(&other.value));
+    offers.dedup_by(|offer, other| offer.value == other.value);
     offers
 }
 

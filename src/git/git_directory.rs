@@ -108,7 +108,8 @@ pub fn damage(git_dir: &Path) -> Option<&'static str> {
             return Some(damage);
         }
     }
-    let is_odd = |name| fs::symlink_metadata(git_dir.join(name)).is_ok_and(|it| !it.is_file());
+    let is_odd =
+        |name| fs::symlink_metadata(git_dir.join(name)).is_ok_and(|entry| !entry.is_file());
     let head = plain_file::read(git_dir.join("HEAD"));
     if !is_odd("HEAD") && !head.is_ok_and(|head| names_a_commit(&head)) {
         return Some("has no valid HEAD");
@@ -118,7 +119,9 @@ pub fn damage(git_dir: &Path) -> Option<&'static str> {
         return Some("has no valid config");
     }
     let packed = plain_file::find_own(git_dir.join("packed-refs"));
-    if !is_odd("packed-refs") && !packed.is_ok_and(|packed| packed.is_none_or(|it| are_refs(&it))) {
+    if !is_odd("packed-refs")
+        && !packed.is_ok_and(|packed| packed.is_none_or(|content| are_refs(&content)))
+    {
         return Some("has no valid packed-refs");
     }
     None

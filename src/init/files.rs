@@ -123,7 +123,7 @@ pub(super) fn plan_attributes(
     let left_out = exempt.left_out.iter();
     let lines_of_ours = ExemptLines {
         files: exempt.files.clone(),
-        left_out: left_out.map(|one| attributes::lfs_line(&one.pattern)).collect(),
+        left_out: left_out.map(|exclusion| attributes::lfs_line(&exclusion.pattern)).collect(),
     };
     if is_written {
         files.push((PATH.into(), attributes::file(lines, &lines_of_ours)?));

@@ -85,7 +85,7 @@ fn check_uri(uri: &str) -> Result<()> {
         .split_once("://")
         .map(|(_, rest)| rest)
         .and_then(|rest| rest.split(['/', '?', '#']).next());
-    let has_password = authority.is_some_and(|it| it.contains('@'));
+    let has_password = authority.is_some_and(|authority| authority.contains('@'));
     let why = if uri.trim().is_empty() || uri.contains(char::is_control) || uri.len() > MAX_URI {
         "it is not a printable line of at most 2048 bytes"
     } else if has_password {

@@ -124,7 +124,7 @@ impl<'a> Ingestor<'a> {
 
     /// Returns the outcomes by path, and the changes.
     pub(super) fn finish(mut self) -> (Vec<SourceOutcome>, Edits) {
-        self.outcomes.sort_by(|one, other| one.path.cmp(&other.path));
+        self.outcomes.sort_by(|outcome, other| outcome.path.cmp(&other.path));
         (self.outcomes, self.edits)
     }
 

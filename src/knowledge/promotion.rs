@@ -151,7 +151,7 @@ fn plan(session: &Session, direction: Direction, paths: &[RepoPath]) -> Result<P
     let chosen = all.iter().filter(|file| files.is_chosen(file));
     let routed = chosen.filter_map(|file| {
         let (ingest_to, row) = destination(&new.route(file))?;
-        let was = destination(&old.route(file)).map(|it| it.0);
+        let was = destination(&old.route(file)).map(|destination| destination.0);
         Some(RoutedFile { path: file.clone(), ingest_to, row, moved: was != Some(ingest_to) })
     });
     Ok(Plan { files: routed.collect(), text, map, after })

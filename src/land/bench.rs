@@ -267,8 +267,10 @@ impl Proof for Bench<'_> {
             .filter_map(|member| self.chosen.members.get(*member))
             .map(|candidate| candidate.name.clone())
             .collect();
-        let named =
-            self.tester.as_ref().map(|it| key_of(tree, &it.tests.commands, &it.set_up, &it.whose));
+        let named = self
+            .tester
+            .as_ref()
+            .map(|tester| key_of(tree, &tester.tests.commands, &tester.set_up, &tester.whose));
         let key = named.unwrap_or_default();
         let mut cached = None;
         if run == Run::Once {
@@ -344,7 +346,7 @@ fn label_of(number: usize, names: &[String], run: Run) -> String {
     let again = if run == Run::Again { ", once more" } else { "" };
     let whom = match names {
         [] => "the branch alone".to_owned(),
-        [one] => format!("with {one}"),
+        [name] => format!("with {name}"),
         [first, rest @ ..] => format!("with {first} and {}", text::count(rest.len(), "other")),
     };
     format!("run {number}, {whom}{again}")

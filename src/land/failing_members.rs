@@ -183,7 +183,7 @@ mod tests {
             let has = |member: &usize| members.contains(member);
             !self.base_fails
                 && !members.iter().any(|member| self.failing.contains(member))
-                && !self.pairs.iter().any(|(one, other)| has(one) && has(other))
+                && !self.pairs.iter().any(|(first, second)| has(first) && has(second))
         }
     }
 
@@ -287,7 +287,7 @@ mod tests {
             failing in prop::collection::btree_set(0_usize..24, 0..6),
             pairs in prop::collection::vec((0_usize..24, 0_usize..24), 0..3),
         ) {
-            let pairs: Vec<_> = pairs.into_iter().filter(|(one, other)| one != other).collect();
+            let pairs: Vec<_> = pairs.into_iter().filter(|(first, second)| first != second).collect();
             let mut model = Model { failing: failing.clone(), pairs: pairs.clone(), ..Model::default() };
             let result = run(&mut model, count);
             prop_assert!(result.passing.is_empty() || model.passed.contains(&result.passing));
@@ -295,9 +295,9 @@ mod tests {
             prop_assert_eq!(result.passing.len() + result.failing.len(), count);
             for member in &result.failing {
                 // Who is left out fails alone, or with one that was landed before.
-                let fails_with_another = pairs.iter().any(|(one, other)| {
-                    (one == member && result.passing.contains(other))
-                        || (other == member && result.passing.contains(one))
+                let fails_with_another = pairs.iter().any(|(first, second)| {
+                    (first == member && result.passing.contains(second))
+                        || (second == member && result.passing.contains(first))
                 });
                 prop_assert!(failing.contains(member) || fails_with_another);
             }

@@ -126,8 +126,8 @@ impl Choice<'_> {
     fn nothing(&self, passed_over: &[LeftOut]) -> Error {
         let branch = self.train.branch().short();
         let named = |is_it: &dyn Fn(Why) -> bool| -> Vec<String> {
-            let all = passed_over.iter().filter(|it| is_it(it.why));
-            all.map(|it| it.name.clone()).collect()
+            let all = passed_over.iter().filter(|left_out| is_it(left_out.why));
+            all.map(|left_out| left_out.name.clone()).collect()
         };
         let failed = named(&|why| why == Why::FailedBefore);
         let others = named(&|why| why != Why::FailedBefore);
@@ -224,10 +224,10 @@ impl Chosen {
     }
 
     /// Returns the paths in which two members clash.
-    pub(super) fn clash(&self, one: &Candidate, other: &Candidate) -> Option<&Vec<RepoPath>> {
+    pub(super) fn clash(&self, candidate: &Candidate, other: &Candidate) -> Option<&Vec<RepoPath>> {
         self.clashes.iter().find_map(|((a, b), paths)| {
-            let meets = (one.lines.contains(a) && other.lines.contains(b))
-                || (one.lines.contains(b) && other.lines.contains(a));
+            let meets = (candidate.lines.contains(a) && other.lines.contains(b))
+                || (candidate.lines.contains(b) && other.lines.contains(a));
             meets.then_some(paths)
         })
     }

@@ -354,7 +354,7 @@ impl<'a> Station<'a> {
 /// Returns the summary of a landing in the operation log.
 fn summary(names: &[String], branch: &str) -> String {
     match names {
-        [one] => format!("land '{one}' on '{branch}'"),
+        [name] => format!("land '{name}' on '{branch}'"),
         [first, rest @ ..] => {
             format!("land '{first}' and {} on '{branch}'", text::count(rest.len(), "other"))
         }

@@ -213,8 +213,10 @@ impl<'a> PatternSearch<'a> {
                 self.trees.insert(tree, DirectoryContent::default());
                 continue;
             };
-            let directories =
-                entries.iter().filter(|one| one.entry.is_directory()).map(|one| one.entry.id);
+            let directories = entries
+                .iter()
+                .filter(|child| child.entry.is_directory())
+                .map(|child| child.entry.id);
             if !are_children_known {
                 let mut unknown = directories.filter(|id| !self.trees.contains_key(id)).peekable();
                 if unknown.peek().is_some() {
@@ -224,14 +226,14 @@ impl<'a> PatternSearch<'a> {
                 }
             }
             let mut below = DirectoryContent::default();
-            for one in &entries {
-                if one.entry.is_directory() {
-                    let known = self.trees.get(&one.entry.id).copied().unwrap_or_default();
+            for child in &entries {
+                if child.entry.is_directory() {
+                    let known = self.trees.get(&child.entry.id).copied().unwrap_or_default();
                     below.whole |= known.whole;
                     below.has_pointers |= known.has_pointers;
-                } else if one.entry.is_file() {
-                    let patterns = self.patterns_of(&one.name);
-                    match self.kind_of(one.entry.id, patterns) {
+                } else if child.entry.is_file() {
+                    let patterns = self.patterns_of(&child.name);
+                    match self.kind_of(child.entry.id, patterns) {
                         Kind::Whole => below.whole |= patterns,
                         Kind::Pointer => below.has_pointers = true,
                         Kind::Empty | Kind::Missing => {}
@@ -257,13 +259,13 @@ impl<'a> PatternSearch<'a> {
                 self.leave_out(below.whole, Why::NameTooLong);
                 continue;
             }
-            for one in self.objects.list(tree)? {
-                let path = directory.join(&RepoPath::new(one.name.as_slice()));
-                if one.entry.is_directory() {
-                    open.push((one.entry.id, path));
-                } else if one.entry.is_file() {
-                    let patterns = self.patterns_of(&one.name);
-                    if self.kind_of(one.entry.id, patterns) == Kind::Whole {
+            for child in self.objects.list(tree)? {
+                let path = directory.join(&RepoPath::new(child.name.as_slice()));
+                if child.entry.is_directory() {
+                    open.push((child.entry.id, path));
+                } else if child.entry.is_file() {
+                    let patterns = self.patterns_of(&child.name);
+                    if self.kind_of(child.entry.id, patterns) == Kind::Whole {
                         self.add(&path, patterns);
                     }
                 }

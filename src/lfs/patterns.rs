@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn later_lines_count_as_far_as_git_lfs_can_express_them() {
         let of = |text: &str| of_lines(&lines(text));
-        let own = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let own =
+            |list: &[&str]| list.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>();
         let plain = of("*.a filter=lfs\nsub/*.a !filter !diff\n*.b filter=lfs\n").unwrap();
         assert_eq!(plain.include, own(&["*.a", "*.b"]));
         assert_eq!(plain.exclude, own(&["sub/*.a"]));

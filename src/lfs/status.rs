@@ -132,7 +132,9 @@ fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {
         .into_iter()
         .map(|(pattern, (files, bytes))| PatternUse { pattern, files, bytes })
         .collect();
-    uses.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.pattern.cmp(&other.pattern)));
+    uses.sort_by(|pattern_use, other| {
+        other.bytes.cmp(&pattern_use.bytes).then(pattern_use.pattern.cmp(&other.pattern))
+    });
     uses
 }
 

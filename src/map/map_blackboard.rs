@@ -214,8 +214,10 @@ fn records(
 fn text_of(entry: &Entry) -> Result<Vec<u8>> {
     let is_named = crate::store::key::encode(&entry.key) == stored_name::of(&entry.key);
     let value = match entry.values.as_slice() {
-        [one] if is_named && is_text(&one.value) => return Ok(one.value.clone().into_bytes()),
-        [one] => json!({ "key": entry.key, "value": one.value }),
+        [stored] if is_named && is_text(&stored.value) => {
+            return Ok(stored.value.clone().into_bytes());
+        }
+        [stored] => json!({ "key": entry.key, "value": stored.value }),
         many => json!({ "key": entry.key, "conflict": true, "values": many }),
     };
     let mut text =

@@ -148,7 +148,7 @@ fn pages(how: MapOptions<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result
     let outcome =
         mapping::with_job(how, row, |job| crate::page::mapping::map(job, &table, None, cuts))?;
     let mut rows = outcome.changes.packed;
-    rows.sort_by(|one, other| one.path.cmp(&other.path));
+    rows.sort_by(|row, other| row.path.cmp(&other.path));
     let mut pages = Vec::new();
     for row in &rows {
         pages.extend(read_pages(row)?);

@@ -37,7 +37,7 @@ fn mapped(
     let request = Request::offline(MapState::Head);
     let rows = map_rows::resolve(session, &request)?;
     let is_wanted = |scope: &String| only.is_none_or(|only| only.contains(scope));
-    for outcome in rows.outcomes.into_iter().filter(|it| is_wanted(&it.scope_id)) {
+    for outcome in rows.outcomes.into_iter().filter(|outcome| is_wanted(&outcome.scope_id)) {
         let Ok(resolved) = outcome.resolved else {
             continue;
         };

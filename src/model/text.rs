@@ -69,7 +69,7 @@ pub fn either(values: &[&str]) -> String {
     let quoted: Vec<String> = values.iter().map(|value| format!("'{value}'")).collect();
     match quoted.as_slice() {
         [] => String::new(),
-        [one] => one.clone(),
+        [value] => value.clone(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }

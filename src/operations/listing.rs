@@ -63,8 +63,8 @@ impl OperationsReport {
     #[must_use]
     pub fn newest(mut self, limit: usize) -> OperationsReport {
         let mut by_age: Vec<_> = self.ops.drain(..).enumerate().collect();
-        by_age.sort_by(|(at, one), (beside, other)| {
-            (&one.created_at, at).cmp(&(&other.created_at, beside))
+        by_age.sort_by(|(at, operation), (beside, other)| {
+            (&operation.created_at, at).cmp(&(&other.created_at, beside))
         });
         let mut kept = by_age.split_off(by_age.len().saturating_sub(limit));
         kept.sort_by_key(|(at, _)| *at);
@@ -131,8 +131,8 @@ fn removed(session: &Session, name: &str) -> Result<(Repo, Vec<RemovedLog>)> {
 fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
     let mut ops = Vec::new();
     for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
-        let one = Log { entries: entries.to_vec() };
-        ops.extend(one.entries.iter().map(|entry| info(&one, entry)));
+        let worktree_log = Log { entries: entries.to_vec() };
+        ops.extend(worktree_log.entries.iter().map(|entry| info(&worktree_log, entry)));
     }
     OperationsReport { count: ops.len(), total: ops.len(), ops, removed }
 }

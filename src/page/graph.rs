@@ -187,7 +187,7 @@ impl Graph {
             })
         };
         let mut neighbors: Vec<_> = self.nodes.iter().filter_map(neighbor).collect();
-        neighbors.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        neighbors.sort_by(|neighbor, other| other.weight.total_cmp(&neighbor.weight));
         neighbors
     }
 
@@ -257,7 +257,7 @@ impl Scope {
         let all: Vec<Vec<Part>> = self.files.values().map(|(_, parts)| parts.clone()).collect();
         let pairs = all.iter().flat_map(|parts| parts.windows(2));
         for pair in pairs {
-            let pages = pair.first().zip(pair.last()).map(|(one, next)| (one.page, next.page));
+            let pages = pair.first().zip(pair.last()).map(|(part, next)| (part.page, next.page));
             self.join(in_order(pages), RelationshipType::SameFile, 1.0, 1.0);
         }
     }
@@ -335,7 +335,7 @@ impl Scope {
 }
 
 fn in_order(pages: Option<(usize, usize)>) -> Option<(usize, usize)> {
-    pages.map(|(one, other)| (one.min(other), one.max(other)))
+    pages.map(|(page, other)| (page.min(other), page.max(other)))
 }
 
 /// Rounds to four digits: the rest is noise of the arithmetic.

@@ -213,7 +213,7 @@ impl Filter {
         };
         let places = pages.iter().map(|page| (place(page), page));
         let mut chosen: Vec<_> = places.filter(|(place, _)| place.is_some()).collect();
-        chosen.sort_by(|one, other| one.0.cmp(&other.0));
+        chosen.sort_by(|entry, other| entry.0.cmp(&other.0));
         chosen.into_iter().map(|(_, page)| page).collect()
     }
 

@@ -53,7 +53,7 @@ pub fn number_parts<'r>(
         .filter(|record| record.part.is_some())
         .map(|record| (record.path.parent().unwrap_or_default(), record))
         .collect();
-    for beside in parts.chunk_by_mut(|one, other| one.0 == other.0) {
+    for beside in parts.chunk_by_mut(|part, other| part.0 == other.0) {
         let Some((directory, _)) = beside.first() else {
             continue;
         };

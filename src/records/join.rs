@@ -182,8 +182,8 @@ impl Pasts {
 /// Returns the word for the kind of a record.
 fn kind_of(name: &RefName) -> &'static str {
     match name.as_bytes() {
-        it if it == ref_names::SCOPES.as_bytes() => "scopes",
-        it if it == ref_names::KNOWLEDGE.as_bytes() => "knowledge",
+        bytes if bytes == ref_names::SCOPES.as_bytes() => "scopes",
+        bytes if bytes == ref_names::KNOWLEDGE.as_bytes() => "knowledge",
         _ => "blackboard",
     }
 }
@@ -288,7 +288,7 @@ impl Join<'_> {
         if ours == theirs {
             return Ok(ours);
         }
-        let is_folder = |entry: &Option<TreeEntry>| entry.is_none_or(|it| it.is_directory());
+        let is_folder = |entry: &Option<TreeEntry>| entry.is_none_or(|entry| entry.is_directory());
         if depth > 0 && is_folder(&ours) && is_folder(&theirs) {
             let folders = bases.iter().map(|base| base.filter(TreeEntry::is_directory));
             let sides = [ours, theirs].into_iter().chain(folders);
@@ -310,7 +310,7 @@ impl Join<'_> {
         }
         let sides = Join::sides(bases, (ours, theirs));
         let left = |entry: Option<TreeEntry>, other: &Past| {
-            entry.filter(|it| sides.base != Some(*it) && !other.gone.has(it.id))
+            entry.filter(|entry| sides.base != Some(*entry) && !other.gone.has(entry.id))
         };
         Ok(match (left(ours, &self.pasts.theirs), left(theirs, &self.pasts.ours)) {
             (Some(ours), Some(theirs)) => {
@@ -319,7 +319,7 @@ impl Join<'_> {
                 replaced.push(goes);
                 Some(stays)
             }
-            (one, other) => one.or(other),
+            (ours, theirs) => ours.or(theirs),
         })
     }
 }

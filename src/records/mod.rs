@@ -244,7 +244,7 @@ pub(crate) fn standing(repo: &Repo, sides: &Sides<Oid>) -> HistoryRelation {
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
         return HistoryRelation::Diverged;
     };
-    let is_in = |one, other| repo.has_more(one, other).is_ok_and(|more| !more);
+    let is_in = |commit, other| repo.has_more(commit, other).is_ok_and(|more| !more);
     if repo.object_size(theirs).is_none() {
         HistoryRelation::Diverged
     } else if is_in(theirs, ours) {

@@ -114,33 +114,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_sides_compute_the_same(base in version(), one in version(), other in version()) {
-            let here = Sides { base, ours: one, theirs: other };
-            let there = Sides { base, ours: other, theirs: one };
+        fn both_sides_compute_the_same(base in version(), change in version(), other in version()) {
+            let here = Sides { base, ours: change, theirs: other };
+            let there = Sides { base, ours: other, theirs: change };
             prop_assert_eq!(merge(&here), swapped(merge(&there)));
             prop_assert_eq!(value(&here), value(&there));
         }
 
         #[test]
-        fn a_merged_value_is_stable(base in version(), one in version(), other in version()) {
-            let merged = value(&Sides { base, ours: one, theirs: other });
+        fn a_merged_value_is_stable(base in version(), change in version(), other in version()) {
+            let merged = value(&Sides { base, ours: change, theirs: other });
             let again = Sides { base: merged, ours: merged, theirs: merged };
             prop_assert_eq!(merge(&again), Merge::Same);
             // A repository that merged it with one side only accepts it from the other.
-            let late = Sides { base: one, ours: one, theirs: merged };
+            let late = Sides { base: change, ours: change, theirs: merged };
             prop_assert_eq!(value(&late), merged);
         }
 
         #[test]
-        fn a_change_is_never_lost_to_a_deletion(base in version(), one in version()) {
-            prop_assume!(one.is_some() && one != base);
-            let sides = Sides { base, ours: one, theirs: None };
-            prop_assert_eq!(value(&sides), one);
+        fn a_change_is_never_lost_to_a_deletion(base in version(), change in version()) {
+            prop_assume!(change.is_some() && change != base);
+            let sides = Sides { base, ours: change, theirs: None };
+            prop_assert_eq!(value(&sides), change);
         }
 
         #[test]
         fn three_changes_merge_to_the_same_in_any_order(a in version(), b in version(), c in version()) {
-            let join = |one, other| value(&Sides { base: None, ours: one, theirs: other });
+            let join = |change, other| value(&Sides { base: None, ours: change, theirs: other });
             prop_assert_eq!(join(join(a, b), c), join(a, join(b, c)));
         }
     }

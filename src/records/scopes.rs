@@ -18,7 +18,7 @@ pub(in crate::records) fn join_one(
     if sides.ours == sides.theirs {
         return Ok(sides.ours);
     }
-    let version = |entry: Option<TreeEntry>| entry.map(|it| version(repo, &it)).transpose();
+    let version = |entry: Option<TreeEntry>| entry.map(|entry| version(repo, &entry)).transpose();
     let versions = Sides {
         base: version(sides.base)?,
         ours: version(sides.ours)?,
@@ -67,7 +67,7 @@ fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
     })
 }
 
-fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
-    let (one, other) = (ScopeRecord::read(repo, one)?, ScopeRecord::read(repo, other)?);
-    Ok(one.zip(other).is_some_and(|(one, other)| one.has_same_content(&other)))
+fn say_the_same(repo: &Repo, blob: Oid, other: Oid) -> Result<bool> {
+    let (record, other) = (ScopeRecord::read(repo, blob)?, ScopeRecord::read(repo, other)?);
+    Ok(record.zip(other).is_some_and(|(record, other)| record.has_same_content(&other)))
 }

@@ -80,7 +80,9 @@ pub fn propose(files: &BTreeMap<RepoPath, u64>) -> Vec<DataGlob> {
         })
     });
     let mut globs: Vec<DataGlob> = globs.collect();
-    globs.sort_by(|one, other| (other.bytes, &one.glob).cmp(&(one.bytes, &other.glob)));
+    globs.sort_by(|proposal, other| {
+        (other.bytes, &proposal.glob).cmp(&(proposal.bytes, &other.glob))
+    });
     globs
 }
 

@@ -123,8 +123,9 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
     Ok(rows
         .map(|row| {
             let scope_id = scope_id(map, &caller.base, &row.name);
-            let one = RowResolver { caller, row, scope_id: &scope_id, submodules: &submodules };
-            let resolved = one.resolve();
+            let resolver =
+                RowResolver { caller, row, scope_id: &scope_id, submodules: &submodules };
+            let resolved = resolver.resolve();
             RowOutcome { row: row.clone(), scope_id, resolved }
         })
         .collect())
@@ -235,7 +236,9 @@ impl RowResolver<'_> {
             exclude: parse_globs(row.exclude_globs.as_deref().unwrap_or_default())?,
             binary: match row.kind {
                 SourceKind::GitRepo => row.binary_policy.unwrap_or_default(),
-                SourceKind::Literature | SourceKind::Blackboard | SourceKind::Custom(_) => BinaryPolicy::Include,
+                SourceKind::Literature | SourceKind::Blackboard | SourceKind::Custom(_) => {
+                    BinaryPolicy::Include
+                }
             },
             gitignore: self.caller.settings.gitignore,
         })

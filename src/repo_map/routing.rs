@@ -76,7 +76,8 @@ impl Routing {
     /// Returns the pairs of rows of which one gives a file to the knowledge base and the other keeps it out: first
     /// the number of the row that loses.
     pub fn overlaps(&self, path: &RepoPath) -> Vec<(usize, usize)> {
-        let vetoes: Vec<usize> = self.matching(path, Destination::Vcm).map(|it| it.0).collect();
+        let vetoes: Vec<usize> =
+            self.matching(path, Destination::Vcm).map(|numbered_row| numbered_row.0).collect();
         let taking = self.matching(path, Destination::KnowledgeBase);
         taking.flat_map(|(row, _)| vetoes.iter().map(move |veto| (row, *veto))).collect()
     }

@@ -51,7 +51,7 @@ fn undeclared(submodules: &Submodules) -> String {
         return format!("there is no '{FILE}'");
     }
     let declared = submodules.list.iter().map(|submodule| &submodule.path);
-    let refused = submodules.refused.iter().filter_map(|one| one.path.as_ref());
+    let refused = submodules.refused.iter().filter_map(|submodule| submodule.path.as_ref());
     let all: Vec<String> = declared.chain(refused).map(RepoPath::to_string).collect();
     let named = all.get(..MAX_NAMED).unwrap_or(&all).join(", ");
     match all.len().saturating_sub(MAX_NAMED) {

@@ -239,13 +239,13 @@ impl Searched<'_> {
         }
         let find = |word: &str| self.places(word);
         let mut ranked = definitions::rank(&self.view, &used, find)?;
-        ranked.retain(|it| !documents.contains(&it.document));
+        ranked.retain(|passage| !documents.contains(&passage.document));
         let mut of_code = Vec::new();
-        for it in ranked {
+        for passage in ranked {
             // A title of prose that has a word defines nothing that code uses.
-            let candidate = self.candidate(&it)?;
+            let candidate = self.candidate(&passage)?;
             if Format::of_knowledge(&candidate.document.document.path) == Some(Format::Code) {
-                of_code.push(it);
+                of_code.push(passage);
             }
         }
         Ok(of_code)

@@ -115,7 +115,7 @@ impl<'a, 's> Packing<'a, 's> {
         let query = Query::parse(question, Syntax::Data);
         let ranked = self.searched.rank_with_history(&query, Added::Related)?;
         self.keep_free_for_next();
-        let all = || ranked.iter().map(|it| wanted(it, PartOrigin::Match));
+        let all = || ranked.iter().map(|passage| wanted(passage, PartOrigin::Match));
         self.packer.fill(all())?;
         if let Some(definition) = self.searched.definition(question, &ranked)?
             && self.begin_with(definition, &ranked)?
@@ -155,8 +155,8 @@ impl<'a, 's> Packing<'a, 's> {
         self.keep_free_for_next();
         let scores: BTreeMap<usize, f32> = ranked
             .iter()
-            .filter(|it| it.document == document)
-            .map(|it| (it.passage, it.score))
+            .filter(|ranked_passage| ranked_passage.document == document)
+            .map(|ranked_passage| (ranked_passage.passage, ranked_passage.score))
             .collect();
         for passage in passages {
             let (score, from) = match scores.get(&passage) {
@@ -198,11 +198,11 @@ impl<'a, 's> Packing<'a, 's> {
         let definitions = self.searched.definitions(&requested)?;
         let used = self.packer.used();
         let share = used + self.budget.saturating_sub(used) * DEFINITIONS_SHARE / 100;
-        for it in &definitions {
+        for definition in &definitions {
             if self.packer.used() >= share {
                 break;
             }
-            self.packer.add(&wanted(it, PartOrigin::Definition))?;
+            self.packer.add(&wanted(definition, PartOrigin::Definition))?;
         }
         for path in self.related(&pages)? {
             for document in self.searched.documents_below(&path)? {
@@ -225,7 +225,7 @@ impl<'a, 's> Packing<'a, 's> {
                 related.extend(neighbors.into_iter().flatten());
             }
         }
-        related.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        related.sort_by(|neighbor, other| other.weight.total_cmp(&neighbor.weight));
         Ok(related.into_iter().flat_map(|page| page.files).collect())
     }
 
@@ -272,12 +272,12 @@ impl<'a, 's> Packing<'a, 's> {
         let count = |text: &str| Tokenizer::default().count(text);
         let mut left = self.budget.saturating_sub(count(&fitted.text) + HEADING_TOKENS);
         let mut named = self.packer.files_of_chosen();
-        for it in ranked {
-            if !named.insert(it.document) {
+        for passage in ranked {
+            if !named.insert(passage.document) {
                 continue;
             }
             self.searched.session.world.interrupt.check()?;
-            let file = self.searched.next_file(query, it)?;
+            let file = self.searched.next_file(query, passage)?;
             let Some(rest) = left.checked_sub(count(&file.written())) else {
                 break;
             };

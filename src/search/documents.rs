@@ -128,11 +128,11 @@ impl StoredDocument {
         passages: &[IndexedPassage],
         text: &str,
     ) -> StoredDocument {
-        let stored = |it: &IndexedPassage| {
-            let body = text.get(it.range()).unwrap_or_default();
+        let stored = |passage: &IndexedPassage| {
+            let body = text.get(passage.range()).unwrap_or_default();
             let tokens = json_tokens(Tokenizer::default(), body);
             let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
-            [it.start, it.end, it.first_line, it.length, tokens]
+            [passage.start, passage.end, passage.first_line, passage.length, tokens]
         };
         StoredDocument { document, passages: passages.iter().map(stored).collect() }
     }

@@ -77,7 +77,7 @@ impl Above {
     /// Returns `true` if a document is of a file that is not committed as it is.
     pub(super) fn is_uncommitted(&self, id: u32) -> bool {
         let number = id.checked_sub(self.base).map(|number| number as usize);
-        number.is_some_and(|it| it >= self.committed && it < self.documents.len())
+        number.is_some_and(|number| number >= self.committed && number < self.documents.len())
     }
 
     /// Adds the places of a word to those of the index.
@@ -85,7 +85,7 @@ impl Above {
         if self.documents.is_empty() {
             return;
         }
-        places.retain(|it| it.base < self.base);
+        places.retain(|place| place.base < self.base);
         let own = self.words.get(word);
         places.extend(own.map(|bytes| WordBytes { base: self.base, bytes: bytes.clone() }));
     }

@@ -47,8 +47,9 @@ pub(crate) fn rank<'t>(
         let Some(view) = view_of(&mut indexer, files, &text)? else {
             return Ok(None);
         };
-        let passages = view.documents().map(|it| it.passages as usize).collect();
-        let numbers: HashMap<u32, usize> = view.documents().map(|it| it.id).zip(0..).collect();
+        let passages = view.documents().map(|document| document.passages as usize).collect();
+        let numbers: HashMap<u32, usize> =
+            view.documents().map(|document| document.id).zip(0..).collect();
         let has_changed = Cell::new(false);
         let text_of = |id: u32| {
             let text_of_file = numbers.get(&id).map(|number| text(*number)).transpose()?.flatten();
@@ -67,12 +68,12 @@ pub(crate) fn rank<'t>(
 /// the view.
 pub(crate) fn relevance(view: &View, ranked: &[Ranked]) -> BTreeMap<(usize, usize), f64> {
     let positions: Vec<usize> = view.positions().collect();
-    let scores = ranked.iter().map(|it| f64::from(it.score));
+    let scores = ranked.iter().map(|ranked_passage| f64::from(ranked_passage.score));
     let best = scores.max_by(f64::total_cmp).unwrap_or(1.0);
-    let relevance = ranked.iter().filter_map(|it| {
-        let number = positions.binary_search(&it.document).ok()?;
-        let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);
-        Some(((number, it.passage), relevance))
+    let relevance = ranked.iter().filter_map(|ranked_passage| {
+        let number = positions.binary_search(&ranked_passage.document).ok()?;
+        let relevance = f64::from(ranked_passage.score) / best.max(f64::MIN_POSITIVE);
+        Some(((number, ranked_passage.passage), relevance))
     });
     relevance.collect()
 }
@@ -151,19 +152,19 @@ pub(crate) fn of_scope(
         let wanted = Wanted::Question(&query);
         let searched = candidates::open(session, &files, kept, wanted)?.with_histories()?;
         let ranked = searched.rank_with_history(&query, Added::Told)?;
-        let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
+        let best = ranked.first().map_or(1.0, |ranked_passage| f64::from(ranked_passage.score));
         let mut matches = Vec::new();
-        for it in ranked.iter().take(most) {
+        for ranked_passage in ranked.iter().take(most) {
             session.world.interrupt.check()?;
-            let candidate = searched.candidate(it)?;
+            let candidate = searched.candidate(ranked_passage)?;
             let document = &candidate.document.document;
             matches.push(ScopeMatch {
                 path: document.path.clone(),
                 blob: document.blob,
                 text: searched.text(&candidate)?,
-                number: (it.passage, searched.passage_count(it.document)),
+                number: (ranked_passage.passage, searched.passage_count(ranked_passage.document)),
                 passage: candidate.passage,
-                relevance: f64::from(it.score) / best.max(f64::MIN_POSITIVE),
+                relevance: f64::from(ranked_passage.score) / best.max(f64::MIN_POSITIVE),
             });
         }
         Ok(matches)

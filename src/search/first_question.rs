@@ -198,8 +198,9 @@ fn wait_for_end(session: &Session, is_held: impl Fn() -> bool) -> Result<Option<
 fn can_keep(session: &Session) -> bool {
     // An index in the user's own folder is made by the question itself, since the map is not kept there.
     let folder = SearchIndex::own_place(session);
-    let there = folder.ancestors().skip(1).find(|it| it.symlink_metadata().is_ok());
-    let can_write = |it: &Path| it.is_dir() && rustix::fs::access(it, Access::WRITE_OK).is_ok();
+    let there = folder.ancestors().skip(1).find(|ancestor| ancestor.symlink_metadata().is_ok());
+    let can_write =
+        |path: &Path| path.is_dir() && rustix::fs::access(path, Access::WRITE_OK).is_ok();
     !session.is_dry() && pages::is_own(session) && there.is_some_and(can_write)
 }
 

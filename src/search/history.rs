@@ -108,15 +108,15 @@ impl History {
         let words = Query { words: query.words.clone(), ..Query::default() };
         let tuning = Tuning { heading: 0.0, document: 0.0, repeated: 0.0, ..Tuning::default() };
         let mut best = BestPassages::new(2 * history::COMMITS);
-        ranking::rank(&self.view, &words, tuning, find, |it| best.add(it))?;
+        ranking::rank(&self.view, &words, tuning, find, |passage| best.add(passage))?;
         let mut known = BTreeSet::new();
         let mut matching = Vec::new();
-        for it in best.into_sorted() {
-            if matching.len() == history::COMMITS || !known.insert(it.document) {
+        for passage in best.into_sorted() {
+            if matching.len() == history::COMMITS || !known.insert(passage.document) {
                 continue;
             }
-            let files = self.files(indexer, it.document)?;
-            matching.push(Matching { score: it.score, files });
+            let files = self.files(indexer, passage.document)?;
+            matching.push(Matching { score: passage.score, files });
         }
         Ok(history::weights(matching))
     }
@@ -216,7 +216,7 @@ impl Listing {
         }
         self.next.remove(&commit);
         self.seen.insert(commit);
-        self.next.extend(parents.iter().filter(|it| !self.seen.contains(it)));
+        self.next.extend(parents.iter().filter(|parent| !self.seen.contains(parent)));
         Ok(())
     }
 }
@@ -224,7 +224,7 @@ impl Listing {
 /// Returns where a word of messages occurs.
 fn places(indexer: &Indexer<'_>, word: &str) -> Result<Vec<WordBytes>> {
     let places = indexer.index.places(&format!("{MARK}{word}")).map_err(unusable_index)?;
-    Ok(places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes }).collect())
+    Ok(places.into_iter().map(|place| WordBytes { base: place.base, bytes: place.bytes }).collect())
 }
 
 /// Returns the numbers of the documents that have a word.
@@ -270,7 +270,7 @@ fn read(
     for (commit, (message, files)) in read {
         let paths = files.iter().map(|path| format!("{WHOLE_PATH_MARK}{path}"));
         let passages = segment.add_with("", &indexed_text(&message), paths);
-        let lengths = passages.iter().map(|it| it.length).collect();
+        let lengths = passages.iter().map(|passage| passage.length).collect();
         let json = serde_json::to_vec(&StoredCommit { lengths, files })
             .or_code(Code::Io, || "cannot write a commit of the index")?;
         documents.push((key(commit), json));

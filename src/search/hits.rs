@@ -179,14 +179,15 @@ fn best_line(query: &Query, body: &str) -> usize {
 pub(super) fn matching_line(query: &Query, body: &str) -> Option<usize> {
     let asked = |name: &str| {
         let whole = words::of(name).pop();
-        whole.is_some_and(|whole| query.words.iter().any(|it| it.word == whole))
+        whole.is_some_and(|whole| query.words.iter().any(|query_word| query_word.word == whole))
     };
-    let names = defined_names::within(body, 0..body.len()).filter(|it| asked(it.name));
-    let defining: BTreeSet<usize> = names.map(|it| it.line).collect();
+    let names =
+        defined_names::within(body, 0..body.len()).filter(|definition| asked(definition.name));
+    let defining: BTreeSet<usize> = names.map(|definition| definition.line).collect();
     let score = |line: &str, start: usize| {
         let words = words::of(line);
-        let has = |word: &str| words.iter().any(|it| it == word);
-        let matched = query.words.iter().filter(|it| has(&it.word)).count();
+        let has = |word: &str| words.iter().any(|line_word| line_word == word);
+        let matched = query.words.iter().filter(|query_word| has(&query_word.word)).count();
         (matched, matched > 0 && defining.contains(&start), matched > 0 && is_heading(line))
     };
     let mut best = (None, (0, false, false));

@@ -166,7 +166,10 @@ impl<'a> Indexer<'a> {
     /// Returns where a word occurs.
     pub(super) fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
         let places = self.index.places(word).map_err(unusable_index)?;
-        Ok(places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes }).collect())
+        Ok(places
+            .into_iter()
+            .map(|segment| WordBytes { base: segment.base, bytes: segment.bytes })
+            .collect())
     }
 
     /// Returns the number that the next document of the index has.

@@ -208,8 +208,9 @@ fn search_once(
         ranked = searched.named_first(&request.query, &query, ranked)?;
     }
     let best = ranked.iter().take(request.limit);
-    let hits: Vec<Hit> =
-        best.map(|it| searched.hit(&query, &searched.candidate(it)?)).collect::<Result<_>>()?;
+    let hits: Vec<Hit> = best
+        .map(|passage| searched.hit(&query, &searched.candidate(passage)?))
+        .collect::<Result<_>>()?;
     let absent = searched.absent_name(&request.query)?;
     Ok(SearchReport {
         query: request.query.clone(),

@@ -49,8 +49,10 @@ impl Searched<'_> {
         question: &str,
         ranked: &[Ranked],
     ) -> Result<Option<Definition>> {
-        let is_ranked = |it: &Definition| {
-            ranked.iter().any(|of| (of.document, of.passage) == (it.document, it.passages.start))
+        let is_ranked = |definition: &Definition| {
+            ranked.iter().any(|of| {
+                (of.document, of.passage) == (definition.document, definition.passages.start)
+            })
         };
         Ok(self.definitions_of(question)?.into_iter().find(is_ranked))
     }
@@ -75,7 +77,7 @@ impl Searched<'_> {
             };
             let stored = &candidate.document;
             let starts_inside = |number: &usize| {
-                stored.passage(*number).is_some_and(|it| it.range().start < range.end)
+                stored.passage(*number).is_some_and(|passage| passage.range().start < range.end)
             };
             let after = first + 1..self.passage_count(document);
             let passages = first..first + 1 + after.take_while(starts_inside).count();
@@ -98,18 +100,18 @@ impl Searched<'_> {
         query: &Query,
         mut ranked: Vec<Ranked>,
     ) -> Result<Vec<Ranked>> {
-        let score = ranked.first().map_or(0.0, |it| it.score);
+        let score = ranked.first().map_or(0.0, |best| best.score);
         let mut first = Vec::new();
         let defining = self.definitions_of(question)?.into_iter();
-        let places = defining.map(|it| (it.document, it.passages.start));
+        let places = defining.map(|definition| (definition.document, definition.passages.start));
         for (document, passage) in places.chain(self.files_named(question)?) {
-            let it = Ranked { document, passage, score };
-            if self.matches(query, &it)? {
-                first.push(it);
+            let named_passage = Ranked { document, passage, score };
+            if self.matches(query, &named_passage)? {
+                first.push(named_passage);
             }
         }
-        let place = |it: &Ranked| (it.document, it.passage);
-        ranked.retain(|it| !first.iter().any(|named| place(named) == place(it)));
+        let place = |passage: &Ranked| (passage.document, passage.passage);
+        ranked.retain(|passage| !first.iter().any(|named| place(named) == place(passage)));
         first.append(&mut ranked);
         Ok(first)
     }
@@ -156,13 +158,16 @@ impl Searched<'_> {
             return Ok(None);
         }
         let name_in_lower_case = name.to_lowercase();
-        for it in &ranked {
+        for passage in &ranked {
             self.session.world.interrupt.check()?;
-            let candidate = self.candidate(it)?;
+            let candidate = self.candidate(passage)?;
             let text = self.text(&candidate)?;
             let body = text.get(candidate.passage.range()).unwrap_or_default();
             let path = candidate.document.document.path.to_string();
-            if [body, &path].iter().any(|it| it.to_lowercase().contains(&name_in_lower_case)) {
+            if [body, &path]
+                .iter()
+                .any(|haystack| haystack.to_lowercase().contains(&name_in_lower_case))
+            {
                 return Ok(None);
             }
         }

@@ -167,7 +167,8 @@ fn best(
     query: &Query,
 ) -> Result<Vec<RepoPath>> {
     let of_paths = words_of_paths(files, query);
-    let mut searched: Vec<&str> = query.words.iter().map(|it| it.word.as_str()).collect();
+    let mut searched: Vec<&str> =
+        query.words.iter().map(|query_word| query_word.word.as_str()).collect();
     let is_short = |word: &&str| word.len() < MIN_WORD;
     if !searched.iter().all(is_short) {
         searched.retain(|word| !is_short(word));
@@ -188,7 +189,7 @@ fn best(
         }
     }
     let mut scores: Vec<(&RepoPath, f64)> = scores.into_iter().collect();
-    scores.sort_by(|one, other| other.1.total_cmp(&one.1));
+    scores.sort_by(|file, other| other.1.total_cmp(&file.1));
     Ok(scores.into_iter().take(MAX_FILES).map(|(path, _)| path.clone()).collect())
 }
 
@@ -196,8 +197,12 @@ fn best(
 type WordsOfFiles = BTreeMap<RepoPath, BTreeSet<usize>>;
 
 fn words_of_paths(files: &BTreeMap<RepoPath, Oid>, query: &Query) -> WordsOfFiles {
-    let numbers: HashMap<&str, usize> =
-        query.words.iter().enumerate().map(|(number, it)| (it.word.as_str(), number)).collect();
+    let numbers: HashMap<&str, usize> = query
+        .words
+        .iter()
+        .enumerate()
+        .map(|(number, query_word)| (query_word.word.as_str(), number))
+        .collect();
     let mut words_of_files = WordsOfFiles::new();
     for path in files.keys() {
         words::each(&path.to_string(), |word| {

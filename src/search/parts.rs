@@ -41,7 +41,7 @@ pub(super) fn written(
 ) -> Result<(String, Vec<ContextPart>)> {
     let (mut text, mut parts) = (String::new(), Vec::new());
     // A page of a document has a part of its own.
-    for (place, run) in packer.runs(|it| it.body().starts_with(PAGE_BREAK)) {
+    for (place, run) in packer.runs(|chosen| chosen.body().starts_with(PAGE_BREAK)) {
         if let Some(part) = part(searched, asked.query, place, &run)? {
             let written = headed(&source(&part), &body(&run));
             parts.push(ContextPart { tokens: Tokenizer::default().count(&written), ..part });
@@ -74,7 +74,7 @@ fn part(
     let matching = query.and_then(|query| place_of_match(query, run));
     let section = matching.and_then(|at| section_names::section(path, &first.text, at));
     let last_line = body.lines().count().saturating_sub(1);
-    let scores = run.iter().filter_map(|it| it.score);
+    let scores = run.iter().filter_map(|chosen| chosen.score);
     Ok(Some(ContextPart {
         path: candidate.document.document.path.clone(),
         scope_id: searched.scope_of(&candidate),
@@ -88,7 +88,7 @@ fn part(
         tokens: 0,
         score: scores.max_by(f64::total_cmp),
         uncommitted: searched.above.is_uncommitted(candidate.id),
-        from: run.iter().map(|it| it.from).min().unwrap_or(first.from),
+        from: run.iter().map(|chosen| chosen.from).min().unwrap_or(first.from),
         fragment_id: None,
         tier: None,
     }))
@@ -96,9 +96,10 @@ fn part(
 
 /// Returns the place of the line that matches best, in the best passage of some that follow each other.
 fn place_of_match(query: &Query, run: &[&Chosen]) -> Option<usize> {
-    let matching = run.iter().filter(|it| it.from == PartOrigin::Match);
-    let score = |it: &Chosen| it.score.unwrap_or_default();
-    let best = matching.reduce(|one, other| if score(other) > score(one) { other } else { one })?;
+    let matching = run.iter().filter(|chosen| chosen.from == PartOrigin::Match);
+    let score = |chosen: &Chosen| chosen.score.unwrap_or_default();
+    let best = matching
+        .reduce(|chosen, other| if score(other) > score(chosen) { other } else { chosen })?;
     let line = matching_line(query, best.body())?;
     let before = best.body().split_inclusive('\n').take(line).map(str::len);
     Some(best.passage.range().start + before.sum::<usize>())
@@ -118,5 +119,5 @@ fn source(part: &ContextPart) -> String {
 }
 
 fn body(run: &[&Chosen]) -> String {
-    run.iter().map(|it| it.body().trim_start_matches(PAGE_BREAK)).collect()
+    run.iter().map(|chosen| chosen.body().trim_start_matches(PAGE_BREAK)).collect()
 }

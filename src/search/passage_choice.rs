@@ -117,8 +117,8 @@ impl<F: PackedFiles> Packer<F> {
     /// Chooses ranked passages, the best first, with their surroundings.
     pub(crate) fn fill(&mut self, wanted: impl Iterator<Item = Wanted>) -> Result<()> {
         let mut wanted = wanted;
-        for it in self.take(&mut wanted, BEST_SHARE)? {
-            let (file, number) = it.place;
+        for passage in self.take(&mut wanted, BEST_SHARE)? {
+            let (file, number) = passage.place;
             for beside in [Some(number + 1), number.checked_sub(1)] {
                 let is_full = self.used * 100 >= self.budget * SURROUNDINGS_SHARE;
                 let Some(beside) = beside.filter(|_| !is_full) else {
@@ -126,7 +126,7 @@ impl<F: PackedFiles> Packer<F> {
                 };
                 if beside < self.files.passage_count(file)? {
                     let from = PartOrigin::Surroundings;
-                    self.add(&Wanted { place: (file, beside), from, ..it })?;
+                    self.add(&Wanted { place: (file, beside), from, ..passage })?;
                 }
             }
         }
@@ -144,10 +144,10 @@ impl<F: PackedFiles> Packer<F> {
     ) -> Result<Vec<Wanted>> {
         let (mut taken, mut misses) = (Vec::new(), 0);
         while misses < MAX_MISSES && self.used * 100 < self.budget * share {
-            let Some(it) = wanted.next() else { break };
+            let Some(passage) = wanted.next() else { break };
             let before = self.left_out;
-            if self.add(&it)? {
-                taken.push(it);
+            if self.add(&passage)? {
+                taken.push(passage);
             }
             misses = if self.left_out > before { misses + 1 } else { 0 };
         }
@@ -253,7 +253,9 @@ impl<F: PackedFiles> Packer<F> {
             match runs.last_mut() {
                 Some(((file, first), run))
                     if (*file, *first + run.len()) == *place
-                        && run.last().is_some_and(|it| it.passage.end == chosen.passage.start)
+                        && run
+                            .last()
+                            .is_some_and(|last| last.passage.end == chosen.passage.start)
                         && !begins(chosen) =>
                 {
                     run.push(chosen);

@@ -96,26 +96,26 @@ impl Searched<'_> {
         let sorted = if is_filtered { usize::MAX } else { wanted.max(MAX_COMPARED) };
         let mut best = BestPassages::new(sorted);
         let tuning = Tuning::default();
-        ranking::rank(&self.view, query, tuning, find, |it| best.add(it))?;
+        ranking::rank(&self.view, query, tuning, find, |passage| best.add(passage))?;
         let mut total = best.total;
         let mut ranked = best.into_sorted();
         if is_filtered {
             let mut matching = Vec::new();
-            for it in ranked {
+            for passage in ranked {
                 self.session.world.interrupt.check()?;
-                if self.matches(query, &it)? {
-                    matching.push(it);
+                if self.matches(query, &passage)? {
+                    matching.push(passage);
                 }
             }
             total = matching.len();
             ranked = matching;
         } else if !query.phrases.is_empty() {
-            for it in ranked.iter_mut().take(MAX_COMPARED) {
-                if self.has_phrases(query, it)? {
-                    it.score *= PHRASE;
+            for passage in ranked.iter_mut().take(MAX_COMPARED) {
+                if self.has_phrases(query, passage)? {
+                    passage.score *= PHRASE;
                 }
             }
-            ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+            ranked.sort_by(|passage, other| other.score.total_cmp(&passage.score));
         }
         Ok((ranked, total))
     }
@@ -123,7 +123,7 @@ impl Searched<'_> {
     /// Ranks the passages that match a question, and those of files that the histories lead to, the best first.
     pub(super) fn rank_with_history(&self, query: &Query, added: Added) -> Result<Vec<Ranked>> {
         let (mut ranked, _) = self.rank(query, usize::MAX)?;
-        let best = ranked.first().map_or(1.0, |it| it.score);
+        let best = ranked.first().map_or(1.0, |passage| passage.score);
         let mut raises = BTreeMap::new();
         for of_scopes in &self.histories {
             let weights = of_scopes.history.weights(&self.indexer, query)?;
@@ -137,7 +137,7 @@ impl Searched<'_> {
             self.note_raises(of_scopes, weights, best * history::TOGETHER_SHARE, &mut raises)?;
         }
         if added == Added::Told {
-            let known: BTreeSet<usize> = ranked.iter().map(|it| it.document).collect();
+            let known: BTreeSet<usize> = ranked.iter().map(|passage| passage.document).collect();
             raises.retain(|document, _| known.contains(document));
         }
         self.raise(query, raises, &mut ranked)?;
@@ -167,18 +167,18 @@ impl Searched<'_> {
         ranked: &[Ranked],
     ) -> Result<Vec<(RepoPath, f32)>> {
         let (mut known, mut files) = (BTreeSet::new(), Vec::new());
-        let best = ranked.first().map_or(1.0, |it| it.score);
-        for it in ranked {
+        let best = ranked.first().map_or(1.0, |passage| passage.score);
+        for passage in ranked {
             if files.len() == MAX_FIRST {
                 break;
             }
-            let id = self.id_of(it.document);
+            let id = self.id_of(passage.document);
             let has = |scope: &usize| {
                 self.views.get(*scope).is_some_and(|view| view.position(id).is_some())
             };
-            if of_scopes.scopes.iter().any(has) && known.insert(it.document) {
+            if of_scopes.scopes.iter().any(has) && known.insert(passage.document) {
                 let path = self.document(id)?.document.path.clone();
-                files.push((path, it.score / best.max(f32::MIN_POSITIVE)));
+                files.push((path, passage.score / best.max(f32::MIN_POSITIVE)));
             }
         }
         Ok(files)
@@ -193,16 +193,16 @@ impl Searched<'_> {
     ) -> Result<()> {
         let mut left = raises.clone();
         let repeated = Tuning::default().repeated;
-        for it in ranked.iter_mut() {
-            if let Some(raise) = left.get_mut(&it.document) {
-                it.score += *raise;
+        for passage in ranked.iter_mut() {
+            if let Some(raise) = left.get_mut(&passage.document) {
+                passage.score += *raise;
                 *raise *= repeated;
             }
         }
         for (document, raise) in raises {
-            let it = Ranked { document, passage: 0, score: raise };
-            if left.get(&document) == Some(&raise) && self.matches(query, &it)? {
-                ranked.push(it);
+            let beginning = Ranked { document, passage: 0, score: raise };
+            if left.get(&document) == Some(&raise) && self.matches(query, &beginning)? {
+                ranked.push(beginning);
             }
         }
         ranked.sort_by(ranked::order);

@@ -78,7 +78,7 @@ fn name_of_definition(line: &str, text: &str, start: usize) -> Option<String> {
             ')' | ']' | '}' => {
                 open.pop();
             }
-            '=' if open.is_empty() && line.get(at..).is_some_and(|it| it.starts_with("= ")) => {
+            '=' if open.is_empty() && line.get(at..).is_some_and(|rest| rest.starts_with("= ")) => {
                 open.push(at);
                 break;
             }

@@ -59,10 +59,10 @@ pub(super) struct UncommittedFiles {
 /// Returns for each scope its name if it has files of HEAD of this repository.
 pub(super) fn scopes_of_head(session: &Session, opened: &Opened) -> Result<Vec<Option<String>>> {
     let head = session.repo.head()?.commit().map(|commit| commit.to_string());
-    let is_of_head = |it: &&ScopeRow| {
-        it.place.is_none() && head.as_ref().is_some_and(|head| it.revision == *head)
+    let is_of_head = |row: &&ScopeRow| {
+        row.place.is_none() && head.as_ref().is_some_and(|head| row.revision == *head)
     };
-    let name = |it: &ScopeRow| Some(it).filter(is_of_head).map(|it| it.scope.clone());
+    let name = |row: &ScopeRow| Some(row).filter(is_of_head).map(|row| row.scope.clone());
     Ok(opened.scopes.iter().map(name).collect())
 }
 

@@ -114,9 +114,9 @@ impl<'a> SessionPlace<'a> {
         }
         let now = self.world.now();
         let mut active: Vec<KnownSession> = self.read_all()?;
-        active.retain(|one| one.history.state(&now) == SessionState::Active);
+        active.retain(|session| session.history.state(&now) == SessionState::Active);
         match (active.pop(), active.len()) {
-            (Some(one), 0) => self.read(one.id),
+            (Some(session), 0) => self.read(session.id),
             (other, _) => Err(not_named(active.len() + usize::from(other.is_some()))),
         }
     }

@@ -244,7 +244,7 @@ pub(super) fn created(
 /// Refuses one more active session than a checkout may have.
 pub(super) fn refuse_many(place: &SessionPlace<'_>, now: &Moment) -> Result<()> {
     let all = place.read_all()?;
-    let active = all.iter().filter(|one| one.history.state(now) == SessionState::Active);
+    let active = all.iter().filter(|session| session.history.state(now) == SessionState::Active);
     let count = active.count();
     if count < MAX_ACTIVE {
         return Ok(());

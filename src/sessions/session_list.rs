@@ -71,14 +71,15 @@ pub enum Listed {
 pub fn list(place: &SessionPlace<'_>, listed: Listed) -> Result<SessionsReport> {
     let now = place.world.now();
     let known = place.read_all()?;
-    let mut sessions: Vec<SessionRow> = known.iter().map(|one| row(place, one, &now)).collect();
+    let mut sessions: Vec<SessionRow> =
+        known.iter().map(|session| row(place, session, &now)).collect();
     let active = sessions.iter().filter(|row| row.state == SessionState::Active).count();
     let is_open = |row: &SessionRow| matches!(row.state, SessionState::Active | SessionState::Idle);
     let all = sessions.len();
     if listed == Listed::Open {
         sessions.retain(is_open);
     }
-    sessions.sort_by(|one, other| one.last_at.cmp(&other.last_at));
+    sessions.sort_by(|session, other| session.last_at.cmp(&other.last_at));
     Ok(SessionsReport {
         count: sessions.len(),
         hidden: all - sessions.len(),

@@ -241,9 +241,9 @@ mod tests {
 
     #[test]
     fn a_duplicate_tool_is_refused_at_the_second() {
-        let one =
+        let entry =
             r#"{"name": "a", "purpose": "p", "capability": "c", "location": "subdir:tools/p/a"}"#;
-        let text = format!("{{\"schema_version\": 1, \"tools\": [\n{one},\n{one}]}}");
+        let text = format!("{{\"schema_version\": 1, \"tools\": [\n{entry},\n{entry}]}}");
         let error = parse(text.as_bytes()).unwrap_err();
         assert_eq!(error.details()["line"], 3);
     }

@@ -64,7 +64,7 @@ pub fn quoted(word: &str) -> String {
 pub fn one_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [word] => (*word).to_owned(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }

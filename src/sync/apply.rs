@@ -37,13 +37,13 @@ pub(super) struct Peer<'a> {
 pub(super) fn act(
     session: &Session,
     peer: &Peer<'_>,
-    look: &Look,
+    snapshot: &Look,
     mut steps: Vec<Step>,
 ) -> Result<Done> {
     let here = move_here(session, &mut steps)?;
     let there = move_there(session, peer, &mut steps)?;
     let race = if here == Race::Lost { here } else { there };
-    note(session, peer.remote, look, &steps)?;
+    note(session, peer.remote, snapshot, &steps)?;
     let waiting = plan::waiting(&steps);
     let rows = steps.into_iter().map(|step| step.row).collect();
     Ok(Done { rows, waiting, race })
@@ -149,12 +149,12 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
 }
 
 /// Records the refs of the remote, and deletes the notes of refs that neither side has any more.
-fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> Result<()> {
-    let names = look.names();
-    let note_of = |name| exchanged_refs::note_of(&look.remote, name);
+fn note(session: &Session, remote: &Remote<'_>, snapshot: &Look, steps: &[Step]) -> Result<()> {
+    let names = snapshot.names();
+    let note_of = |name| exchanged_refs::note_of(&snapshot.remote, name);
     let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
-    let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
-    wanted.retain(|name, _| look.do_notes_count && known.contains(*name));
+    let mut wanted: BTreeMap<_, _> = snapshot.notes.iter().map(|(name, id)| (name, *id)).collect();
+    wanted.retain(|name, _| snapshot.do_notes_count && known.contains(*name));
     let moved: Vec<_> = steps
         .iter()
         .filter(|step| step.note.is_some() || is_gone(step))
@@ -167,7 +167,7 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
         };
     }
     let incoming = session.repo.refs_below(&super::incoming(remote))?;
-    let mut before: BTreeMap<_, _> = look.notes.iter().collect();
+    let mut before: BTreeMap<_, _> = snapshot.notes.iter().collect();
     before.extend(incoming.iter().map(|found| (&found.name, &found.id)));
     let mut changes = Vec::new();
     for (name, id) in &wanted {

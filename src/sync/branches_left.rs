@@ -13,11 +13,15 @@ use super::plan::Step;
 use super::{SyncResult, SyncedRef};
 
 /// Returns a row for each branch that is not as the remote has it, after a fetch that failed.
-pub(super) fn rows(session: &Session, remote: &Remote<'_>, look: &Look) -> Result<Vec<SyncedRef>> {
-    let Some(error) = &look.branches_failed else {
+pub(super) fn rows(
+    session: &Session,
+    remote: &Remote<'_>,
+    snapshot: &Look,
+) -> Result<Vec<SyncedRef>> {
+    let Some(error) = &snapshot.branches_failed else {
         return Ok(Vec::new());
     };
-    let behind = remote.behind(&look.offered);
+    let behind = remote.behind(&snapshot.offered);
     if behind.is_empty() {
         let (name, problem) = (remote.name(), error.message());
         (session.world.narrate)(&format!("warning: of the branches of '{name}': {problem}"));

@@ -351,7 +351,7 @@ fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
     let paths = in_the_way(said);
     let why = match paths.as_slice() {
         [] => said.lines().next().unwrap_or_default().to_owned(),
-        [one] => format!("'{one}' is edited there"),
+        [path] => format!("'{path}' is edited there"),
         [first, rest @ ..] => format!("'{first}' and {} more are edited there", rest.len()),
     };
     let place = text::shell_word(&clone.path.to_string_lossy());

@@ -19,12 +19,12 @@ const MAX_JOINED: usize = 200;
 /// Decides about a record that is merged key by key, with the outboxes for it.
 pub(super) fn decide(
     session: &Session,
-    look: &Look,
+    snapshot: &Look,
     name: &RefName,
     wish: Wish<'_>,
 ) -> Result<Vec<Step>> {
-    let (repo, way, sides) = (&session.repo, wish.way, look.sides(name));
-    let outboxes = look.outboxes_of(name);
+    let (repo, way, sides) = (&session.repo, wish.way, snapshot.sides(name));
+    let outboxes = snapshot.outboxes_of(name);
     let theirs = sides.theirs.iter().chain(outboxes.values());
     if theirs.copied().any(|id| repo.object_size(id).is_none()) {
         // A dry run has fetched nothing.
@@ -35,12 +35,12 @@ pub(super) fn decide(
     }
     // A name that the remote has for something else is not free.
     let is_free = |writer: &Writer| {
-        writer.outbox(name).is_some_and(|outbox| !look.invalid.contains_key(&outbox))
+        writer.outbox(name).is_some_and(|outbox| !snapshot.invalid.contains_key(&outbox))
     };
     let writer = outboxes::writer(session).filter(is_free);
     let record = RecordSides {
         name,
-        sides: look.sides(name),
+        sides: snapshot.sides(name),
         outboxes: &outboxes,
         writer: writer.as_ref(),
         is_contended: wish.is_contended,
@@ -80,16 +80,18 @@ pub(super) fn decide(
         step.is_posted = fold.is_posted;
         step.folded = outboxes::deletions(name, &outboxes, &fold.folded);
     }
-    let left =
-        fold.unjoined.into_iter().filter_map(|(writer, why)| unjoined(look, name, &writer, why));
+    let left = fold
+        .unjoined
+        .into_iter()
+        .filter_map(|(writer, why)| unjoined(snapshot, name, &writer, why));
     Ok(decided.into_iter().chain(left).collect())
 }
 
 /// Leaves an outbox alone that cannot be joined.
-fn unjoined(look: &Look, record: &RefName, writer: &Writer, reason: String) -> Option<Step> {
+fn unjoined(snapshot: &Look, record: &RefName, writer: &Writer, reason: String) -> Option<Step> {
     let outbox = writer.outbox(record)?;
-    let mut step = Step::still(&outbox, &look.sides(&outbox), SyncResult::Invalid);
-    step.row.hint = look.deletion_of(&outbox);
+    let mut step = Step::still(&outbox, &snapshot.sides(&outbox), SyncResult::Invalid);
+    step.row.hint = snapshot.deletion_of(&outbox);
     step.row.reason = Some(reason);
     Some(step)
 }

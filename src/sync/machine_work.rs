@@ -24,13 +24,13 @@ use super::plan::{self, Step, Wish};
 use super::{Direction, SyncResult, Way, outboxes, withheld};
 
 /// Decides about the agents of all checkouts: this one writes one ref, and the others are copied.
-pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+pub(super) fn steps(session: &Session, snapshot: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
     let of_machines = |name: &RefName| exchanged_refs::kind_of(name) == Some(Kind::Machine);
-    let mut others: BTreeSet<RefName> = look.names().into_iter().filter(of_machines).collect();
-    others.retain(|name| !look.invalid.contains_key(name));
+    let mut others: BTreeSet<RefName> = snapshot.names().into_iter().filter(of_machines).collect();
+    others.retain(|name| !snapshot.invalid.contains_key(name));
     let mut writer = outboxes::writer(session);
     if let Some(name) = writer.as_ref().map(name_of) {
-        let sides = look.sides(&name);
+        let sides = snapshot.sides(&name);
         if sides.theirs.is_none() || [sides.ours, sides.base].contains(&sides.theirs) {
             others.remove(&name);
         } else {
@@ -38,9 +38,10 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
             writer = None;
         }
     }
-    let own = if wish.way == Way::Fetch { None } else { own_step(session, look, wish, writer)? };
+    let own =
+        if wish.way == Way::Fetch { None } else { own_step(session, snapshot, wish, writer)? };
     let copied = others.iter().filter_map(|name| {
-        let sides = look.sides(name);
+        let sides = snapshot.sides(name);
         let verdict = match (sides.theirs, sides.base) {
             (theirs, _) if theirs == sides.ours => SyncVerdict::UpToDate,
             (None, None) => SyncVerdict::Nothing,
@@ -54,18 +55,18 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
 /// Decides about the agents of this checkout.
 fn own_step(
     session: &Session,
-    look: &Look,
+    snapshot: &Look,
     wish: Wish<'_>,
     writer: Option<Writer>,
 ) -> Result<Option<Step>> {
-    let (agents, left_out) = if is_wanted(session, &look.remote) {
-        without_secrets(session, look, &wish, agents(session)?)?
+    let (agents, left_out) = if is_wanted(session, &snapshot.remote) {
+        without_secrets(session, snapshot, &wish, agents(session)?)?
     } else {
         (Vec::new(), None)
     };
     if agents.is_empty() {
         let name = writer.as_ref().map(name_of);
-        let known = name.map(|name| (look.sides(&name), name));
+        let known = name.map(|name| (snapshot.sides(&name), name));
         let sent = known.filter(|(sides, _)| sides.ours.or(sides.theirs).is_some());
         return Ok(sent.map(|(sides, name)| moved(&name, &sides, None, wish.way)));
     }
@@ -73,7 +74,7 @@ fn own_step(
         return Ok(None);
     };
     let name = name_of(&writer);
-    let sides = look.sides(&name);
+    let sides = snapshot.sides(&name);
     let record = MachineRecord::new(machine_name(session)?, agents);
     let seconds = session.world.now().timestamp();
     let who = Signature { seconds, ..session.record_signature() };
@@ -160,12 +161,12 @@ type Publishable = (Vec<AgentWork>, Option<(String, String)>);
 /// Leaves out the agents whose commits would publish a likely secret.
 fn without_secrets(
     session: &Session,
-    look: &Look,
+    snapshot: &Look,
     wish: &Wish<'_>,
     mut agents: Vec<AgentWork>,
 ) -> Result<Publishable> {
     let ids: Vec<Oid> = agents.iter().map(|work| work.commit).collect();
-    let published: Vec<Oid> = look.published.iter().copied().collect();
+    let published: Vec<Oid> = snapshot.published.iter().copied().collect();
     let wanted = Publication { ids: &ids, published: &published, allowed: wish.allowed };
     let found: BTreeMap<Oid, Vec<RepoPath>> = published_secrets::find(session, &wanted)?;
     let (kept, out): (Vec<_>, Vec<_>) =
@@ -175,7 +176,7 @@ fn without_secrets(
     };
     let names: Vec<_> = out.iter().map(|work| format!("'{}'", work.agent)).collect();
     let paths = found.get(&first.commit).map_or(&[][..], Vec::as_slice);
-    let (reason, hint) = withheld::explain_secrets(paths, &look.remote);
+    let (reason, hint) = withheld::explain_secrets(paths, &snapshot.remote);
     Ok((kept, Some((format!("without {}: {reason}", names.join(", ")), hint))))
 }
 

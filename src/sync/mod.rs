@@ -191,14 +191,14 @@ impl<'a> Plan<'a> {
     /// Returns the report of a dry run: lists the refs of the remote, fetches nothing and changes
     /// nothing. Results that depend on missing objects are guesses.
     fn outlook(&self, session: &Session, remote: &Remote<'_>) -> Result<SyncReport> {
-        let mut look = Look::take(session, remote)?;
-        look.refuse_rewritten(session, remote)?;
-        look.inspect(&session.repo);
+        let mut snapshot = Look::take(session, remote)?;
+        snapshot.refuse_rewritten(session, remote)?;
+        snapshot.inspect(&session.repo);
         let mut report = self.report(remote);
         if self.wish.way != Way::Push {
             let name = remote.name();
             let before = branches(session, name)?;
-            let now: BTreeMap<_, _> = look
+            let now: BTreeMap<_, _> = snapshot
                 .branches
                 .iter()
                 .map(|(branch, id)| {
@@ -210,9 +210,9 @@ impl<'a> Plan<'a> {
             let known = before.into_iter().filter(|(name, _)| now.contains_key(name));
             report.branch_changed = changed(known.collect(), now.clone());
         }
-        let steps = plan::steps(session, &look, self.wish)?;
+        let steps = plan::steps(session, &snapshot, self.wish)?;
         report.waiting = Waiting::count(&plan::waiting(&steps), &self.leave);
-        report.branch_ahead = unpublished::branch_ahead(session, &look)?;
+        report.branch_ahead = unpublished::branch_ahead(session, &snapshot)?;
         report.refs = steps.into_iter().map(|step| step.row).collect();
         report.dry_run = true;
         Ok(report)
@@ -258,26 +258,26 @@ impl<'a> Plan<'a> {
         let Run { before, refs, report } = run;
         let known = machines::refs(&session.repo)?;
         let marks = moved_marks::board(session);
-        let mut look = Look::take(session, remote)?;
-        look.refuse_rewritten(session, remote)?;
-        look.fetch(session, remote, self.wish.way)?;
+        let mut snapshot = Look::take(session, remote)?;
+        snapshot.refuse_rewritten(session, remote)?;
+        snapshot.fetch(session, remote, self.wish.way)?;
         let now = branches(session, remote.name())?;
         let moved = changed(std::mem::replace(before, now.clone()), now);
         report.branch_changed.extend(announced(session, moved));
-        look.inspect(&session.repo);
-        let steps = plan::steps(session, &look, self.wish)?;
+        snapshot.inspect(&session.repo);
+        let steps = plan::steps(session, &snapshot, self.wish)?;
         if self.leave.consent == Consent::GivenNow {
             // First: so everything is published with consent, whenever this ends.
             self.leave.permit(session, remote)?;
         }
-        let done = apply::act(session, &Peer { remote, leave: &self.leave }, &look, steps)?;
+        let done = apply::act(session, &Peer { remote, leave: &self.leave }, &snapshot, steps)?;
         report.agent_changed.extend(announced(session, moved_agents(session, &known)?));
         moved_marks::announce_changed(session, marks)?;
         // Last: until then nothing counts as deleted.
         remote_identity::note(session, remote)?;
         report.waiting = Waiting::count(&done.waiting, &self.leave);
-        report.branch_ahead = unpublished::branch_ahead(session, &look)?;
-        let left = branches_left::rows(session, remote, &look)?;
+        report.branch_ahead = unpublished::branch_ahead(session, &snapshot)?;
+        let left = branches_left::rows(session, remote, &snapshot)?;
         refs.retain(|name, _| !name.as_bytes().starts_with(b"refs/remotes/"));
         for row in done.rows.into_iter().chain(left) {
             // A result of an earlier round stays in the report.

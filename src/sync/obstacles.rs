@@ -25,14 +25,19 @@ enum Obstacle {
 
 /// Refuses the steps that would create a ref where another name is in the way, with the command that makes room.
 /// A fork stays as a whole: its record is useless without its branch.
-pub(super) fn refuse(session: &Session, look: &Look, steps: &mut [Step], way: Way) -> Result<()> {
+pub(super) fn refuse(
+    session: &Session,
+    snapshot: &Look,
+    steps: &mut [Step],
+    way: Way,
+) -> Result<()> {
     let repo = &session.repo;
     let mut found: BTreeMap<RefName, Obstacle> = BTreeMap::new();
     let mut forks: BTreeMap<String, RefName> = BTreeMap::new();
     for step in steps.iter() {
         let there = step.there.as_ref().filter(|_| way != Way::Ask);
         let obstacle = match (created(there), created(step.here.as_ref())) {
-            (Some(name), _) => on_remote(look, name).map(Obstacle::There),
+            (Some(name), _) => on_remote(snapshot, name).map(Obstacle::There),
             (None, Some(name)) => repo.find_in_the_way(name)?.map(Obstacle::Here),
             // A symbolic or broken ref is not listed as one of ours: that must not count as a deletion.
             (None, None) if step.there.is_some() => {
@@ -57,9 +62,9 @@ pub(super) fn refuse(session: &Session, look: &Look, steps: &mut [Step], way: Wa
         let Some(obstacle) = blocked.filter(|_| moves) else {
             continue;
         };
-        *step = Step::still(&name, &look.sides(&name), SyncResult::Conflict);
-        step.row.reason = Some(obstacle.reason(&look.remote));
-        step.row.hint = Some(obstacle.hint(&look.remote));
+        *step = Step::still(&name, &snapshot.sides(&name), SyncResult::Conflict);
+        step.row.reason = Some(obstacle.reason(&snapshot.remote));
+        step.row.hint = Some(obstacle.hint(&snapshot.remote));
     }
     Ok(())
 }
@@ -71,9 +76,9 @@ fn created(change: Option<&RefChange>) -> Option<&RefName> {
 }
 
 /// Returns the ref of the remote that is in the way of a new one.
-fn on_remote(look: &Look, new: &RefName) -> Option<RefName> {
-    let above = folders_of(new).find(|name| look.offered.contains_key(name));
-    above.or_else(|| first_below(&look.offered, new))
+fn on_remote(snapshot: &Look, new: &RefName) -> Option<RefName> {
+    let above = folders_of(new).find(|name| snapshot.offered.contains_key(name));
+    above.or_else(|| first_below(&snapshot.offered, new))
 }
 
 fn first_below(names: &BTreeMap<RefName, Oid>, folder: &RefName) -> Option<RefName> {

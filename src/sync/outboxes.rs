@@ -73,16 +73,16 @@ impl RecordSides<'_> {
                 };
                 Some(joined)
             }
-            (one, other) => one.or(other),
+            (version, other) => version.or(other),
         };
         fold.joint = match (with_record, others) {
-            (Some(one), Some(other)) if others != theirs => {
-                let Some(joined) = pair(one, other, None)? else {
+            (Some(version), Some(other)) if others != theirs => {
+                let Some(joined) = pair(version, other, None)? else {
                     return Ok(None);
                 };
                 Some(joined)
             }
-            (one, other) => one.or(other),
+            (version, other) => version.or(other),
         };
         fold.is_posted = fold.joint == others && others != theirs;
         if is_busy && fold.joint != others {
@@ -112,8 +112,9 @@ impl RecordSides<'_> {
             let mut is_own = self.writer == Some(writer);
             if is_own {
                 let with_ours = ours.map(|ours| pair(ours, *posted));
-                is_own =
-                    ours.is_some_and(|ours| matches!(with_ours, Some(Ok(Some(it))) if it == ours));
+                is_own = ours.is_some_and(
+                    |ours| matches!(with_ours, Some(Ok(Some(joint))) if joint == ours),
+                );
                 fold.is_copied = !is_own;
             }
             let has_it = |theirs: Oid| repo.has_more(*posted, theirs).map(|more| !more);
@@ -122,7 +123,7 @@ impl RecordSides<'_> {
                 continue;
             }
             tried += 1;
-            let joined = match others.map_or(Ok(Some(*posted)), |it| pair(it, *posted)) {
+            let joined = match others.map_or(Ok(Some(*posted)), |version| pair(version, *posted)) {
                 Ok(Some(joined)) => joined,
                 // One that is too large for us must not stop the others.
                 Err(error) if error.code() != Code::ValueTooLarge => return Err(error),

@@ -49,26 +49,28 @@ pub(super) struct Wish<'a> {
 }
 
 /// Decides about every ref that sync covers.
-pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+pub(super) fn steps(session: &Session, snapshot: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
     let (repo, way) = (&session.repo, wish.way);
     let mut steps = Vec::new();
     let mut labels = BTreeSet::new();
-    for name in look.names() {
-        if let Some(flaw) = look.invalid.get(&name) {
-            let mut step = Step::still(&name, &look.sides(&name), SyncResult::Invalid);
+    for name in snapshot.names() {
+        if let Some(flaw) = snapshot.invalid.get(&name) {
+            let mut step = Step::still(&name, &snapshot.sides(&name), SyncResult::Invalid);
             step.row.reason = Some(flaw.clone());
-            step.row.hint = look.deletion_of(&name);
+            step.row.hint = snapshot.deletion_of(&name);
             steps.push(step);
         }
-        let sides = look.sides(&name);
+        let sides = snapshot.sides(&name);
         let verdict = match exchanged_refs::kind_of(&name) {
-            _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
+            _ if snapshot.invalid.contains_key(&name) => SyncVerdict::Nothing,
             Some(kind) if kind.is_keyed() => {
-                steps.extend(keyed_records::decide(session, look, &name, wish)?);
+                steps.extend(keyed_records::decide(session, snapshot, &name, wish)?);
                 continue;
             }
             Some(Kind::Machine) => continue,
-            Some(Kind::CheckpointTag) if is_unwanted(session, look, &name) => SyncVerdict::Nothing,
+            Some(Kind::CheckpointTag) if is_unwanted(session, snapshot, &name) => {
+                SyncVerdict::Nothing
+            }
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Migrations) => verdict::decide_shared(&sides, standing(repo, &sides)),
             _ => {
@@ -80,15 +82,15 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
     }
     let who = super::who(session);
     for label in labels {
-        steps.extend(fork_steps(repo, look, &label, who.as_deref(), way)?);
+        steps.extend(fork_steps(repo, snapshot, &label, who.as_deref(), way)?);
     }
-    steps.extend(machine_work::steps(session, look, wish)?);
-    obstacles::refuse(session, look, &mut steps, way)?;
-    withheld::keep(session, look, &mut steps, wish.allowed)?;
+    steps.extend(machine_work::steps(session, snapshot, wish)?);
+    obstacles::refuse(session, snapshot, &mut steps, way)?;
+    withheld::keep(session, snapshot, &mut steps, wish.allowed)?;
     if way == Way::Ask {
         steps.iter_mut().for_each(Step::wait);
     }
-    steps.sort_by(|one, other| one.row.name.cmp(&other.row.name));
+    steps.sort_by(|step, other| step.row.name.cmp(&other.row.name));
     Ok(steps)
 }
 
@@ -104,11 +106,11 @@ pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
 
 /// Returns `true` if the git tag of a checkpoint is not wanted beside the checkpoint's own ref, here
 /// or on the remote: then no sync creates it.
-fn is_unwanted(session: &Session, look: &Look, tag: &RefName) -> bool {
+fn is_unwanted(session: &Session, snapshot: &Look, tag: &RefName) -> bool {
     let Some(name) = ref_names::parse_checkpoint(tag) else {
         return false;
     };
-    let own = look.sides(&ref_names::checkpoint(&name));
+    let own = snapshot.sides(&ref_names::checkpoint(&name));
     let is_known = own.ours.or(own.theirs).or(own.base).is_some();
     is_known && !session.settings.checkpoint_git_tags
 }
@@ -116,16 +118,16 @@ fn is_unwanted(session: &Session, look: &Look, tag: &RefName) -> bool {
 /// Decides about record and branch of a fork.
 fn fork_steps(
     repo: &Repo,
-    look: &Look,
+    snapshot: &Look,
     label: &str,
     who: Option<&str>,
     way: Way,
 ) -> Result<Vec<Step>> {
     let (record_name, branch_name) = (ref_names::fork_record(label), ref_names::fork_branch(label));
-    if look.invalid.contains_key(&record_name) || look.invalid.contains_key(&branch_name) {
+    if snapshot.invalid.contains_key(&record_name) || snapshot.invalid.contains_key(&branch_name) {
         return Ok(Vec::new());
     }
-    let (record, branch) = (look.sides(&record_name), look.sides(&branch_name));
+    let (record, branch) = (snapshot.sides(&record_name), snapshot.sides(&branch_name));
     let read = |id: Oid| read_record(repo, label, id);
     if let Some(error) = record.ours.and_then(|id| read(id).err()) {
         let mut step = Step::still(&record_name, &record, SyncResult::NotOwned);
@@ -151,7 +153,7 @@ fn fork_steps(
         (verdict, _) => steps.extend(step(&record_name, &record, verdict, way)),
     }
     steps.extend(step(&branch_name, &branch, of_branch, way));
-    explain_fork(&mut steps, &fork, label, &look.remote);
+    explain_fork(&mut steps, &fork, label, &snapshot.remote);
     Ok(steps)
 }
 

@@ -117,7 +117,7 @@ impl BranchAhead {
 /// Compares the branch that is checked out with its branch on the remote. Returns `None` for a
 /// fork, which sync pushes itself, with a detached HEAD, and if the commits of the remote are not
 /// here.
-pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<BranchAhead>> {
+pub(super) fn branch_ahead(session: &Session, snapshot: &Look) -> Result<Option<BranchAhead>> {
     let repo = &session.repo;
     let member = session.membership.as_ref();
     let reads = member.is_some_and(|member| member.role == Role::Reader);
@@ -130,12 +130,12 @@ pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<Bran
     let branch = name.short();
     let of_branch = |key: &str| repo.config(&format!("branch.{branch}.{key}"));
     let follows = of_branch("remote");
-    let is_upstream = follows.as_ref() == Some(&look.remote);
+    let is_upstream = follows.as_ref() == Some(&snapshot.remote);
     let upstream = of_branch("merge").filter(|_| is_upstream);
     let goal = upstream.unwrap_or_else(|| name.to_string());
     let goal = RefName::from(goal.as_str());
-    let (word, remote) = (shell_word(&branch), shell_word(&look.remote));
-    let Some(&theirs) = look.branches.get(&goal) else {
+    let (word, remote) = (shell_word(&branch), shell_word(&snapshot.remote));
+    let Some(&theirs) = snapshot.branches.get(&goal) else {
         // A branch with an upstream on another remote is not meant for this one.
         return Ok((follows.is_none() || is_upstream).then(|| BranchAhead {
             command: format!("git push -u {remote} {word}"),
@@ -153,7 +153,7 @@ pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<Bran
         return Ok(None);
     }
     let has_diverged = !repo.is_covered(&session.world, &[theirs], &[tip])?;
-    let on_remote = format!("{}/{}", look.remote, goal.short());
+    let on_remote = format!("{}/{}", snapshot.remote, goal.short());
     let mut command = format!("git push {remote} {word}");
     if goal != name {
         let both = shell_word(&format!("{branch}:{}", goal.short()));

@@ -18,12 +18,12 @@ use super::plan::Step;
 /// useless without its branch.
 pub(super) fn keep(
     session: &Session,
-    look: &Look,
+    snapshot: &Look,
     steps: &mut [Step],
     allowed: &[RepoPath],
 ) -> Result<()> {
     let ids: Vec<Oid> = steps.iter().filter_map(brought_by).collect();
-    let published: Vec<Oid> = look.published.iter().copied().collect();
+    let published: Vec<Oid> = snapshot.published.iter().copied().collect();
     let wanted = Publication { ids: &ids, published: &published, allowed };
     let found = published_secrets::find(session, &wanted)?;
     if found.is_empty() {
@@ -44,8 +44,8 @@ pub(super) fn keep(
         let Some(paths) = own.or(of_fork) else {
             continue;
         };
-        let (reason, hint) = explain_secrets(paths, &look.remote);
-        *step = Step::still(name, &look.sides(name), SyncResult::KeptHome);
+        let (reason, hint) = explain_secrets(paths, &snapshot.remote);
+        *step = Step::still(name, &snapshot.sides(name), SyncResult::KeptHome);
         step.row.reason = Some(reason);
         step.row.hint = Some(hint);
     }

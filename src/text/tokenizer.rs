@@ -33,7 +33,7 @@ impl Tokenizer {
     /// Returns the one of this name; the usual one for a name that is none.
     pub fn named(name: &str) -> Tokenizer {
         let all = [Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Bytes];
-        let tokenizer = all.into_iter().find(|one| one.name() == name);
+        let tokenizer = all.into_iter().find(|candidate| candidate.name() == name);
         tokenizer.unwrap_or_default()
     }
 

@@ -147,9 +147,9 @@ impl Cutter<'_> {
             } else {
                 cut(self.slice(start, end), most_bytes, start)
             };
-            let one = self.slice(start, cut).chars().nth(1).is_none();
+            let is_one_char = self.slice(start, cut).chars().nth(1).is_none();
             let tokens = self.tokens(start, cut);
-            if one || tokens <= self.most {
+            if is_one_char || tokens <= self.most {
                 return Part { end: cut, ending, tokens };
             }
             // Estimate the limit by the density, minus a margin; the part shrinks every time.

@@ -377,10 +377,10 @@ mod tests {
         let at = |rows: &[Vec<Span>], columns| {
             Block::Ordered(rows.to_vec(), narrow).show(Palette::Plain, Some(columns))
         };
-        let one = std::slice::from_ref(&held);
-        assert_eq!(at(one, 52), ["ada  a subject  2h ago  held: deletes too much of it"]);
-        assert_eq!(at(one, 42), ["ada  a subject  2h ago  held: deletes too\u{2026}"]);
-        assert_eq!(at(one, 40), ["ada  a subject  held: deletes too\u{2026}"]);
+        let held_rows = std::slice::from_ref(&held);
+        assert_eq!(at(held_rows, 52), ["ada  a subject  2h ago  held: deletes too much of it"]);
+        assert_eq!(at(held_rows, 42), ["ada  a subject  2h ago  held: deletes too\u{2026}"]);
+        assert_eq!(at(held_rows, 40), ["ada  a subject  held: deletes too\u{2026}"]);
         // All others are whole.
         let both = at(&[held, conflict], 52);
         assert_eq!(both[1], "bob  another    now     conflict in/a/long/path.txt");

@@ -8,7 +8,7 @@ pub use crate::model::text::count;
 pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
-        [one] => one.clone(),
+        [entry] => entry.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

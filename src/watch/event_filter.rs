@@ -71,7 +71,10 @@ impl Filter {
         event.namespace == self.namespace
             && self.hidden.as_ref() != Some(&event.agent)
             && (self.keys.is_empty() || self.keys.iter().any(|key| matches(key, &event.key)))
-            && self.about.as_ref().is_none_or(|about| about.iter().any(|one| is_about(event, one)))
+            && self
+                .about
+                .as_ref()
+                .is_none_or(|about| about.iter().any(|subject| is_about(event, subject)))
     }
 }
 

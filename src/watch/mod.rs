@@ -224,7 +224,7 @@ fn meant<'a>(known: &'a [Watch], word: &str) -> Result<Option<&'a str>> {
             let message = format!("'{word}' begins the id of more than one watch");
             Err(Error::new(Code::NameAmbiguous, message).unchanged().hint("git colony watch list"))
         }
-        (one, _) => Ok(one),
+        (watch_id, _) => Ok(watch_id),
     }
 }
 
@@ -297,7 +297,7 @@ fn scope_of(session: &Session, request: &Request, by_map: bool) -> Result<Option
         scopes_meant = scopes::meant(session, &recorded.iter().map(String::as_str), word);
     }
     match scopes_meant.as_slice() {
-        [one] => Ok(Some(one.clone())),
+        [scope] => Ok(Some(scope.clone())),
         [] if !by_map => Ok(Some(word.clone())),
         [] => Err(Error::new(
             Code::ScopeNotFound,
@@ -316,9 +316,9 @@ fn shown_root(path: &RepoPath) -> RepoPath {
     }
 }
 
-fn says_the_same(one: &Watch, other: &Watch) -> bool {
-    (&one.scope, &one.paths, &one.mode) == (&other.scope, &other.paths, &other.mode)
-        && one.debounce == other.debounce
+fn says_the_same(watch: &Watch, other: &Watch) -> bool {
+    (&watch.scope, &watch.paths, &watch.mode) == (&other.scope, &other.paths, &other.mode)
+        && watch.debounce == other.debounce
 }
 
 fn report(session: &Session, watch: &Watch, existed: bool) -> WatchReport {

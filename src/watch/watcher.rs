@@ -277,8 +277,8 @@ impl<'a> Watcher<'a> {
     fn look_again(&mut self, session: &Session) {
         let began = Instant::now();
         self.is_woken = false;
-        let looked = WorktreeLook::of(session);
-        let changed = looked.map(|worktree| {
+        let latest_worktree = WorktreeLook::of(session);
+        let changed = latest_worktree.map(|worktree| {
             let changed = worktree.changed_since(session, &self.worktree);
             self.worktree = worktree;
             // The tree of the last look is gone, or there are too many changes to list: every file counts.

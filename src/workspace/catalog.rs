@@ -107,7 +107,8 @@ fn resolved(
     let repositories = resolve(workspace, manifest)?;
     let declared = manifest.primary_repository_id.clone();
     let primary = declared.unwrap_or_else(|| checkout.repository_id());
-    let is_primary = |one: &&CatalogRepository| one.is_here() && one.has_id(&primary);
+    let is_primary =
+        |repository: &&CatalogRepository| repository.is_here() && repository.has_id(&primary);
     let root = repositories.iter().find(is_primary);
     Ok(CatalogReport {
         schema_version: 1,
@@ -137,16 +138,15 @@ fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
         let root = root.as_path();
         workspace.reaches(root.canonicalize().as_deref().unwrap_or(root))
     };
-    let is_reached = |one: &CatalogRepository| {
-        let known = one.last_known.as_ref();
+    let is_reached = |repository: &CatalogRepository| {
+        let known = repository.last_known.as_ref();
         let recalled = known.and_then(|known| known.resolved_root.as_ref());
-        let mut roots = [one.resolved_root.as_ref(), recalled].into_iter().flatten();
+        let mut roots = [repository.resolved_root.as_ref(), recalled].into_iter().flatten();
         roots.all(reaches)
     };
-    let known = report
-        .repositories
-        .into_iter()
-        .map(|one| if is_reached(&one) { one } else { one.out_of_reach() });
+    let known = report.repositories.into_iter().map(|repository| {
+        if is_reached(&repository) { repository } else { repository.out_of_reach() }
+    });
     report.repositories = known.collect();
     report.primary_resolved_root = report.primary_resolved_root.filter(reaches);
     Some(report)
@@ -155,17 +155,16 @@ fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
 impl CatalogReport {
     /// Adds to repositories that cannot be resolved what they were at the last refresh.
     fn recall(&mut self, snapshot: &CatalogReport) {
-        let lost = |one: &&mut CatalogRepository| {
-            one.access.access_mode == AccessMode::Local
-                && !one.is_here()
-                && one.access.root_path.is_some()
+        let lost = |repository: &&mut CatalogRepository| {
+            repository.access.access_mode == AccessMode::Local
+                && !repository.is_here()
+                && repository.access.root_path.is_some()
         };
-        for one in self.repositories.iter_mut().filter(lost) {
-            let known = snapshot
-                .repositories
-                .iter()
-                .find(|known| known.is_here() && known.access.root_path == one.access.root_path);
-            one.last_known = known.map(|known| LastKnown {
+        for repository in self.repositories.iter_mut().filter(lost) {
+            let known = snapshot.repositories.iter().find(|known| {
+                known.is_here() && known.access.root_path == repository.access.root_path
+            });
+            repository.last_known = known.map(|known| LastKnown {
                 repository_id: known.repository_id.clone(),
                 resolved_root: known.resolved_root.clone(),
                 origin_url: known.access.origin_url.clone(),
@@ -227,7 +226,7 @@ fn problems_of(report: &CatalogReport, manifest: &Manifest) -> Vec<YamlProblem> 
         }
     }
     let primary = manifest.primary_repository_id.as_deref();
-    let is_known = |id: &str| report.repositories.iter().any(|one| one.has_id(id));
+    let is_known = |id: &str| report.repositories.iter().any(|listed| listed.has_id(id));
     if let Some(primary) = primary.filter(|primary| !is_known(primary)) {
         let message = format!("'primary_repository_id' is '{primary}', the id of no repository");
         let at = manifest.primary_at.map(|at| YamlProblem::at(at, &message));

@@ -168,8 +168,11 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
             // The id of no repository would be left.
             let primary = manifest.primary_repository_id.as_deref();
             let mut others = known.iter().enumerate().filter(|(other, _)| *other != at);
-            let was_it = known.get(at).zip(primary).is_some_and(|(one, id)| one.has_id(id));
-            if was_it && !others.any(|(_, one)| primary.is_some_and(|id| one.has_id(id))) {
+            let was_it =
+                known.get(at).zip(primary).is_some_and(|(repository, id)| repository.has_id(id));
+            if was_it
+                && !others.any(|(_, repository)| primary.is_some_and(|id| repository.has_id(id)))
+            {
                 plan.after = edit::apply(&plan.path, &plan.after, &Edit::Unfocus)?;
                 plan.was_primary = true;
             }
@@ -189,12 +192,13 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
 
 /// Finds the row of a name.
 fn named(known: &[CatalogRepository], name: &str) -> Result<usize> {
-    let matches: Vec<_> = known.iter().enumerate().filter(|(_, one)| one.is_called(name)).collect();
+    let matches: Vec<_> =
+        known.iter().enumerate().filter(|(_, repository)| repository.is_called(name)).collect();
     match matches.as_slice() {
         [(at, _)] => Ok(*at),
         [] => Err(not_in_catalog(name)),
         many => {
-            let lines: Vec<usize> = many.iter().map(|(_, one)| one.line).collect();
+            let lines: Vec<usize> = many.iter().map(|(_, repository)| repository.line).collect();
             let message = format!("'{name}' names more than one repository of the catalog");
             Err(Error::new(Code::NameAmbiguous, message)
                 .detail("lines", lines)
@@ -215,8 +219,8 @@ impl Plan {
     }
 
     fn about(&mut self, repository: Option<&CatalogRepository>) {
-        self.display_name = repository.map(|one| one.display_name.clone());
-        self.repository_id = repository.and_then(|one| one.repository_id.clone());
+        self.display_name = repository.map(|entry| entry.display_name.clone());
+        self.repository_id = repository.and_then(|entry| entry.repository_id.clone());
     }
 
     fn apply(&mut self, change: Changed, edit: &Edit) -> Result<()> {
@@ -249,18 +253,18 @@ impl Plan {
             Some(url) => self.remote_row(addition, &url?),
             None => self.local_row(session, checkout, addition)?,
         };
-        let here = |one: &CatalogRepository| {
-            one.resolved_root.is_some()
+        let here = |repository: &CatalogRepository| {
+            repository.resolved_root.is_some()
                 && row.root_path.is_some()
-                && one.repository_id == self.repository_id
+                && repository.repository_id == self.repository_id
         };
-        let same = |one: &&CatalogRepository| {
+        let same = |repository: &&CatalogRepository| {
             let has =
                 |mine: &Option<String>, theirs: &Option<String>| mine.is_some() && mine == theirs;
-            has(&row.root_path, &one.access.root_path)
-                || row.root_path.is_none() && has(&row.origin_url, &one.access.origin_url)
-                || has(&row.repository_id, &one.declared_repository_id)
-                || here(one)
+            has(&row.root_path, &repository.access.root_path)
+                || row.root_path.is_none() && has(&row.origin_url, &repository.access.origin_url)
+                || has(&row.repository_id, &repository.declared_repository_id)
+                || here(repository)
         };
         if let Some(same) = known.iter().find(same) {
             let message = format!(

@@ -192,7 +192,7 @@ pub fn show(session: &Session, date: Option<NaiveDate>) -> Result<MemoryReport> 
     }
     // Files of days to come are not ours, and would hide today's notes.
     let today = session.world.now().with_timezone(&Utc).date_naive();
-    let shown = |it: &NaiveDate| date.map_or(*it <= today, |date| *it == date);
+    let shown = |day: &NaiveDate| date.map_or(*day <= today, |date| *day == date);
     let mut days: Vec<NaiveDate> = dates.into_iter().filter(shown).collect();
     for day in days.split_off(days.len().saturating_sub(SHOWN_DAYS)) {
         report.read(&memory, Some(day))?;

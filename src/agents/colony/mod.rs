@@ -114,7 +114,8 @@ pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Resu
     let hub = session.map(|session| locate::place_of(session, &root));
     found::find(&root, hub.transpose()?.as_deref(), name).map_err(|error| {
         let is_unknown = error.code() == Code::CloneNotFound;
-        let elsewhere = session.filter(|_| is_unknown).and_then(|it| explain_elsewhere(it, name));
+        let elsewhere =
+            session.filter(|_| is_unknown).and_then(|session| explain_elsewhere(session, name));
         elsewhere.unwrap_or(error)
     })
 }

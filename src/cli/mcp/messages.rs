@@ -316,7 +316,8 @@ mod tests {
         assert_eq!(open.answer(&answer(3)), None);
         let whole = open.answer(&answer(1)).expect("it is whole");
         let whole: Value = serde_json::from_slice(&whole).expect("it is JSON");
-        let ids: Vec<_> = whole.as_array().expect("a list").iter().map(|one| &one["id"]).collect();
+        let ids: Vec<_> =
+            whole.as_array().expect("a list").iter().map(|response| &response["id"]).collect();
         assert_eq!(ids, [2, 3, 1]);
         assert_eq!(open.answer(&answer(4)), Some(answer(4)));
     }

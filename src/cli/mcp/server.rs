@@ -187,7 +187,7 @@ impl Server {
     /// Lets a context be what one answer holds, where nothing else says how long it is.
     fn fit_context(&self, action: &Action, arguments: &mut Map<String, Value>) {
         let has_other =
-            ["budget_tokens", "plan", "view"].iter().any(|it| arguments.contains_key(*it));
+            ["budget_tokens", "plan", "view"].iter().any(|name| arguments.contains_key(*name));
         if action.name == "context" && !has_other {
             let budget = self.budget().saturating_sub(CONTEXT_FRAME_TOKENS).max(1);
             arguments.insert("budget_tokens".to_owned(), budget.into());

@@ -127,7 +127,7 @@ pub fn standing(hub: &Path) -> Vec<PathBuf> {
 pub fn way_in(hub: &Path) -> String {
     let mut known = standing(hub).into_iter().filter(|git_dir| git_dir.ends_with(".git"));
     let folder = known.find_map(|git_dir| git_dir.parent().map(Path::to_owned));
-    folder.map_or_else(String::new, |it| format!("-C {} ", shell_word(&it.to_string_lossy())))
+    folder.map_or_else(String::new, |path| format!("-C {} ", shell_word(&path.to_string_lossy())))
 }
 
 fn folder_in(hub: &Path) -> PathBuf {

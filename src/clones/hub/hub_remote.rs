@@ -66,7 +66,8 @@ pub(super) fn follow(session: &Session, member: &Membership) -> Result<()> {
     let who = session.record_signature();
     let why = ReflogReason { text: "colony: published", who: &who, operation: "publish" };
     // A name may become a folder of names.
-    let (gone, rest): (Vec<_>, Vec<_>) = changes.into_iter().partition(|it| it.new.is_none());
+    let (gone, rest): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|change| change.new.is_none());
     own_refs::move_copies(session, &gone, &why)?;
     own_refs::move_copies(session, &rest, &why)
 }

@@ -47,8 +47,9 @@ fn may_lose(repo: &Repo, below: &str, changes: &[RefChange]) -> Result<bool> {
         let Some((old, rest)) = old.zip(name.as_bytes().strip_prefix(below.as_bytes())) else {
             continue;
         };
-        let branch =
-            rest.strip_prefix(b"heads/").map(|it| RefName::new([b"refs/heads/", it].concat()));
+        let branch = rest
+            .strip_prefix(b"heads/")
+            .map(|branch_name| RefName::new([b"refs/heads/", branch_name].concat()));
         let is_lost = match (branch, new) {
             (Some(_), None) => !is_reached(repo, old, &tips()?),
             (Some(branch), Some(new)) => {

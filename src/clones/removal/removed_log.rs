@@ -305,8 +305,8 @@ impl Expired {
         let kept = Places::kept_in(hub.store.path());
         let log = Log::read_all(&hub.store.to_read()?)?;
         for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
-            let one = Log { entries: entries.to_vec() };
-            for entry in prune::expired(&one, now, limits.days, limits.operations) {
+            let worktree_log = Log { entries: entries.to_vec() };
+            for entry in prune::expired(&worktree_log, now, limits.days, limits.operations) {
                 let (key, op) = (&entry.worktree, entry.record.op);
                 expired.refs.push(RefChange {
                     name: ref_names::operation(key, op),

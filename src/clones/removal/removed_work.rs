@@ -235,7 +235,7 @@ pub fn hubs_with(root: &SharedRoot, hub: Option<&Path>, agent: &str) -> Vec<Path
                 .is_ok_and(|works| works.iter().any(|work| work.agent == agent))
     };
     let mut hubs = locate::all(root);
-    hubs.retain(|it| hub.is_none_or(|hub| it == hub) && keeps(it));
+    hubs.retain(|candidate| hub.is_none_or(|hub| candidate == hub) && keeps(candidate));
     hubs
 }
 

@@ -36,7 +36,7 @@ pub fn of_git(
     git.config("core.fsmonitor", "false");
     git.limit_time(timeout).limit_output(MAX_OUTPUT_BYTES);
     let output = git.run_checked(&format!("list the files of '{}'", folder.display()))?;
-    let names = output.split(|&byte| byte == 0).filter(|it| !it.is_empty());
+    let names = output.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     let mut paths: Vec<RepoPath> =
         names.map(|name| RepoPath::new(name.strip_suffix(b"/").unwrap_or(name))).collect();
     paths.sort();

@@ -128,7 +128,7 @@ impl<'a> View<'a> {
 
     /// Returns `true` if a path is a directory or a submodule, before or after the change.
     fn is_directory(&self, path: &RepoPath) -> Result<bool> {
-        let is_submodule = |entry: Option<TreeEntry>| entry.is_none_or(|one| one.is_submodule());
+        let is_submodule = |entry: Option<TreeEntry>| entry.is_none_or(|leaf| leaf.is_submodule());
         if let Some(change) = self.changes.get(path) {
             return Ok(is_submodule(change.old) && is_submodule(change.new));
         }

@@ -220,7 +220,7 @@ fn judge_typed(
         };
         violations.extend(reason.map(|reason| Violation { path, reason }));
     }
-    violations.sort_by(|one, other| one.path.cmp(&other.path));
+    violations.sort_by(|violation, other| violation.path.cmp(&other.path));
     Ok(violations)
 }
 

@@ -191,9 +191,9 @@ pub fn require_staged(session: &Session) -> Result<()> {
 
 fn refusal(rule: &AgentRule, violations: &[Violation]) -> Error {
     let (agent, file) = (&rule.agent, &rule.path);
-    let first = violations.first().map(|one| {
-        let path = text::shell_word(&one.path.to_string());
-        match one.reason {
+    let first = violations.first().map(|violation| {
+        let path = text::shell_word(&violation.path.to_string());
+        match violation.reason {
             // The line names the scope.
             RefusalReason::OutsideScope => path,
             reason => format!("{path} ({})", reason.to_text()),
@@ -206,10 +206,10 @@ fn refusal(rule: &AgentRule, violations: &[Violation]) -> Error {
     let scope = rule.scope();
     let allowed = match scope.as_slice() {
         [] => "nothing".to_owned(),
-        [one] => one.clone(),
-        [one, ..] => format!("{one} and more"),
+        [pattern] => pattern.clone(),
+        [pattern, ..] => format!("{pattern} and more"),
     };
-    let may = match violations.first().map(|one| one.reason) {
+    let may = match violations.first().map(|violation| violation.reason) {
         Some(RefusalReason::OutsideScope) => format!("may change {allowed}, not"),
         _ => "may not change".to_owned(),
     };

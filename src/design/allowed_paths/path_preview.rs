@@ -39,7 +39,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
         None => Ok(changes.into_iter().map(|change| change.path).collect()),
         Some(rule) => {
             let violations = allowed_paths::violations(repo, &rule, before, &changes)?;
-            Ok(violations.into_iter().map(|one| one.path).collect())
+            Ok(violations.into_iter().map(|violation| violation.path).collect())
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         let hint = format!("git colony checkpoints tag -m 'as of {name}' {name}   # makes one");
         not_found(name).hint(hint)
     } else {
-        match nearest(name, all.iter().map(|one| one.label.as_str())) {
+        match nearest(name, all.iter().map(|checkpoint| checkpoint.label.as_str())) {
             Some(label) => not_found(name).detail("nearest", label),
             None => not_found(name),
         }

@@ -71,7 +71,7 @@ pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<Operation
         .unchanged());
     }
     let summary = match checkpoints {
-        [one] => format!("delete checkpoint '{}'", one.label),
+        [checkpoint] => format!("delete checkpoint '{}'", checkpoint.label),
         several => format!("delete {}", text::count(several.len(), "checkpoint")),
     };
     let tags = refs.iter().filter_map(|change| change.old);

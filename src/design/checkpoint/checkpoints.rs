@@ -105,13 +105,14 @@ pub fn list(repo: &Repo, which: CheckpointKind) -> Result<Listed> {
 pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
     let mut listed = list(repo, CheckpointKind::Named)?;
     listed.sound.extend(list(repo, CheckpointKind::Automatic)?.sound);
-    let id = |one: &Checkpoint| Some(one.session.as_ref()?.as_str().to_owned());
-    let is_whole = listed.sound.iter().any(|one| id(one).is_some_and(|id| id == name));
-    listed.sound.retain(|one| {
-        id(one)
+    let id = |checkpoint: &Checkpoint| Some(checkpoint.session.as_ref()?.as_str().to_owned());
+    let is_whole =
+        listed.sound.iter().any(|checkpoint| id(checkpoint).is_some_and(|id| id == name));
+    listed.sound.retain(|checkpoint| {
+        id(checkpoint)
             .is_some_and(|id| id == name || !is_whole && !name.is_empty() && id.starts_with(name))
     });
-    listed.sound.sort_by_key(|one| one.moment);
+    listed.sound.sort_by_key(|checkpoint| checkpoint.moment);
     Ok(listed)
 }
 

@@ -291,7 +291,7 @@ fn label_uses(repo: &Repo, label: &str) -> Result<usize> {
         return Ok(0);
     }
     let all = checkpoints::list(repo, CheckpointKind::Named)?.sound;
-    Ok(all.iter().filter(|one| one.label == label).count())
+    Ok(all.iter().filter(|checkpoint| checkpoint.label == label).count())
 }
 
 /// Refuses a clone that is only read, and a label that commands would take for something else.

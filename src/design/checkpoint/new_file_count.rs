@@ -18,8 +18,8 @@ pub(in crate::design) fn require(
     let shown = session.repo.config("status.showUntrackedFiles");
     let hides = shown.is_some_and(|value| ["no", "false"].contains(&value.as_str()));
     let is_below = |path: &RepoPath| {
-        let mut directories = named.iter().filter(|one| !one.as_bytes().is_empty());
-        directories.any(|one| path.is_at_or_below(one))
+        let mut directories = named.iter().filter(|directory| !directory.as_bytes().is_empty());
+        directories.any(|directory| path.is_at_or_below(directory))
     };
     let is_hidden = hides && new_files.iter().any(|file| !is_below(&file.path));
     let limit = session.settings.max_new_files;

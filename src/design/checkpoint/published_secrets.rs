@@ -213,11 +213,7 @@ fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Sea
 }
 
 /// Drops the finds in the commits of a range, which are published.
-fn unpublished(
-    session: &Session,
-    mut finds: Vec<Find>,
-    published: Range<'_>,
-) -> Result<Vec<Find>> {
+fn unpublished(session: &Session, mut finds: Vec<Find>, published: Range<'_>) -> Result<Vec<Find>> {
     let (repo, world) = (&session.repo, &session.world);
     if finds.is_empty() || published.tips == published.hidden {
         return Ok(finds);

@@ -103,7 +103,8 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
     let orphans = prune::orphans(session, &places, &now, days)?;
     let backups = prune::backups(&session.repo, &expired)?;
     let removed = removed_worktrees::expired(session, &now, days)?;
-    let of_removed: Vec<&LogEntry> = removed.iter().flat_map(|one| &one.entries).collect();
+    let of_removed: Vec<&LogEntry> =
+        removed.iter().flat_map(|operations| &operations.entries).collect();
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
     let own = folders.map(|folder| moved_aside::size_of(&folder));
@@ -118,7 +119,7 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         prune::remove(session, &places, &expired)?;
         let mut folders = orphans.iter().map(|id| places.kept_by(*id));
         folders.try_for_each(|folder| atomic::remove_folder(&folder))?;
-        removed.iter().try_for_each(|one| one.remove(session, &places))?;
+        removed.iter().try_for_each(|operations| operations.remove(session, &places))?;
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
     }

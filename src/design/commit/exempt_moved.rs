@@ -124,16 +124,16 @@ fn split(
     }
     let mut filters = Filters::of(&text)?;
     let (mut goes, mut stays) = (Vec::new(), Vec::new());
-    for one in renamed {
-        let mut has_effect = exempt_lines::has_room(&one.to) && !filters.give_to_lfs(&one.to);
-        for directory in one.to.ancestors() {
+    for rename in renamed {
+        let mut has_effect = exempt_lines::has_room(&rename.to) && !filters.give_to_lfs(&rename.to);
+        for directory in rename.to.ancestors() {
             let file = directory.join(&RepoPath::from(ATTRIBUTES));
             has_effect &= objects.at(tree, &file)?.is_none();
         }
         if has_effect {
-            goes.push(one);
+            goes.push(rename);
         } else {
-            stays.push(one);
+            stays.push(rename);
         }
     }
     Ok((goes, stays))

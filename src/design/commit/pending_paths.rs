@@ -73,7 +73,8 @@ impl Chosen {
         let index_tree = repo.write_index_tree(&scan)?;
         let is_chosen = |path: &RepoPath| {
             // A file that is replaced by a directory goes with the files in that.
-            let named = |one: &RepoPath| path.is_at_or_below(one) || one.is_at_or_below(path);
+            let named =
+                |chosen: &RepoPath| path.is_at_or_below(chosen) || chosen.is_at_or_below(path);
             paths.iter().any(named)
         };
         refuse_conflicts(scan.conflicts.iter().filter(|path| is_chosen(path)))?;

@@ -159,7 +159,7 @@ impl NewRecord {
         };
         let title = one_line(&request.title)?;
         let existing = match &request.id {
-            Some(id) => known.decisions.iter().find(|one| one.decision_id == *id),
+            Some(id) => known.decisions.iter().find(|decision| decision.decision_id == *id),
             None => None,
         };
         let (id, path) = match (existing, &request.id) {
@@ -267,7 +267,7 @@ fn free_id(session: &Session, known: &Known, title: &str) -> Result<(String, Rep
     let mut id = slug.clone();
     loop {
         let path = decisions::path_of(&id);
-        let taken = known.decisions.iter().any(|one| one.decision_id == id)
+        let taken = known.decisions.iter().any(|decision| decision.decision_id == id)
             || session.repo.entry_in(tip, path.as_path())?.is_some()
             || index.contains(&path)
             || std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok();

@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         let mut changes = all.next().unwrap_or_default();
         for other in all {
             changes.retain(|change| {
-                let same = |one: &Change| one.decision_id == change.decision_id;
+                let same = |candidate: &Change| candidate.decision_id == change.decision_id;
                 other.iter().any(same)
             });
         }

@@ -44,17 +44,17 @@ impl Known {
             }
             dated.push(version.tell(repo, &history, changes)?);
         }
-        dated.sort_by_key(|one| (one.seconds, std::cmp::Reverse(one.age)));
-        known.decisions = dated.into_iter().map(|one| one.decision).collect();
+        dated.sort_by_key(|entry| (entry.seconds, std::cmp::Reverse(entry.age)));
+        known.decisions = dated.into_iter().map(|entry| entry.decision).collect();
         known.mark_superseded();
         Ok(known)
     }
 
     fn mark_superseded(&mut self) {
-        let standing = self.decisions.iter().filter(|one| one.status != Status::Reverted);
+        let standing = self.decisions.iter().filter(|decision| decision.status != Status::Reverted);
         let replaced: BTreeSet<_> = standing
-            .filter(|one| one.supersedes.as_ref() != Some(&one.decision_id))
-            .filter_map(|one| one.supersedes.clone())
+            .filter(|decision| decision.supersedes.as_ref() != Some(&decision.decision_id))
+            .filter_map(|decision| decision.supersedes.clone())
             .collect();
         for decision in &mut self.decisions {
             if decision.status == Status::Active && replaced.contains(&decision.decision_id) {
@@ -65,17 +65,19 @@ impl Known {
 
     /// Finds a decision by its id or a unique prefix of it.
     pub(in crate::design) fn find(&self, name: &str) -> Result<&Decision> {
-        let exact = self.decisions.iter().find(|one| one.decision_id == name);
+        let exact = self.decisions.iter().find(|decision| decision.decision_id == name);
         if let Some(exact) = exact {
             return Ok(exact);
         }
-        let begins = |one: &&Decision| !name.is_empty() && one.decision_id.starts_with(name);
+        let begins =
+            |decision: &&Decision| !name.is_empty() && decision.decision_id.starts_with(name);
         let fitting: Vec<_> = self.decisions.iter().filter(begins).collect();
         match fitting.as_slice() {
             [only] => Ok(only),
             [] => Err(self.not_found(name)),
             _ => {
-                let ids: Vec<_> = fitting.iter().map(|one| one.decision_id.as_str()).collect();
+                let ids: Vec<_> =
+                    fitting.iter().map(|decision| decision.decision_id.as_str()).collect();
                 let message =
                     format!("{} decisions begin with '{name}': {}", ids.len(), ids.join(", "));
                 Err(Error::new(Code::DecisionNotFound, message).detail("candidates", &ids))
@@ -84,7 +86,7 @@ impl Known {
     }
 
     fn not_found(&self, name: &str) -> Error {
-        let ids = self.decisions.iter().map(|one| one.decision_id.as_str());
+        let ids = self.decisions.iter().map(|decision| decision.decision_id.as_str());
         let lower = name.to_lowercase();
         let beginning = ids.clone().find(|id| {
             let id = id.to_lowercase();
@@ -139,7 +141,7 @@ impl<'a> Version<'a> {
             let end = newest.new.is_none().then_some(newest.commit);
             (item, path, last?.commit, end)
         };
-        let place = |one: &Change| one.commit == commit;
+        let place = |change: &Change| change.commit == commit;
         Some(Version {
             id,
             item,

@@ -179,7 +179,8 @@ pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>
             titles.entry(id).or_insert(None);
         }
         for (decision_id, title) in titles {
-            let is_listed = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
+            let is_listed =
+                |listed: &DecisionRef| listed.decision_id == decision_id && listed.sha == sha;
             if !decisions.iter().any(is_listed) {
                 let title = title.unwrap_or_else(|| decision_id.clone());
                 decisions.push(DecisionRef { decision_id, title, sha });

@@ -42,9 +42,9 @@ impl Item {
     /// Returns a list of texts; a single text counts as a list of one.
     pub(super) fn texts(&self, key: &str) -> Vec<String> {
         match self.object.get(key) {
-            Some(Value::String(one)) if !one.is_empty() => vec![one.clone()],
+            Some(Value::String(text)) if !text.is_empty() => vec![text.clone()],
             Some(Value::Array(all)) => {
-                all.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+                all.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
             }
             _ => Vec::new(),
         }
@@ -100,14 +100,14 @@ pub(super) fn read_usable(
         Ok(())
     };
     let all: Vec<(Option<String>, Value)> = match value {
-        Value::Array(all) => all.into_iter().map(|one| (None, one)).collect(),
+        Value::Array(all) => all.into_iter().map(|decision| (None, decision)).collect(),
         Value::Object(all) if shape(&all) == Shape::ById => {
-            all.into_iter().map(|(id, one)| (Some(id), one)).collect()
+            all.into_iter().map(|(id, decision)| (Some(id), decision)).collect()
         }
-        one => vec![(Some(stem(path)), one)],
+        decision => vec![(Some(stem(path)), decision)],
     };
-    for (fallback, one) in all {
-        problems.extend(add(fallback, one).err());
+    for (fallback, decision) in all {
+        problems.extend(add(fallback, decision).err());
     }
     Ok((items, problems))
 }
@@ -155,9 +155,9 @@ pub(super) fn write(
             Value::Object(all)
         }
         Some((_, Value::Array(mut all))) => {
-            let is_it = |one: &&mut Value| one.get("decision_id") == Some(&json!(id));
+            let is_it = |decision: &&mut Value| decision.get("decision_id") == Some(&json!(id));
             match all.iter_mut().find(is_it) {
-                Some(one) => *one = Value::Object(object),
+                Some(decision) => *decision = Value::Object(object),
                 None => all.push(Value::Object(object)),
             }
             Value::Array(all)
@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn every_shape_is_read_and_written_back() {
         let path = RepoPath::from("design/decisions/d.json");
-        let one = br#"{"title": "t"}"#;
+        let object = br#"{"title": "t"}"#;
         let list = br#"[{"decision_id": "a"}, {"decision_id": "b", "x": 1}]"#;
         let by_id = br#"{"a": {"title": "t"}, "b": {"decision_id": "c"}}"#;
         let ids = |bytes: &[u8]| read(&path, bytes).unwrap().into_keys().collect::<Vec<_>>();
-        assert_eq!(ids(one), ["d"]);
+        assert_eq!(ids(object), ["d"]);
         assert_eq!(ids(list), ["a", "b"]);
         assert_eq!(ids(by_id), ["a", "c"]);
         let new = json!({"decision_id": "a", "title": "new"});

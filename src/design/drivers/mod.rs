@@ -127,20 +127,20 @@ impl Driver {
         ours: &str,
         theirs: &str,
     ) -> Option<DriverOutcome> {
-        let (one, other) = (parse(ours)?, parse(theirs)?);
+        let (our_document, their_document) = (parse(ours)?, parse(theirs)?);
         let before = match base {
             Some(base) => Some(parse(base)?),
             None => None,
         };
         let base_root = before.as_ref().map(|before| &before.root);
-        let rules = self.rules(before.as_ref(), &one, &other);
+        let rules = self.rules(before.as_ref(), &our_document, &their_document);
         let mut merge = Merge::new(rules);
-        let merged = merge.node(base_root, &one.root, &other.root);
+        let merged = merge.node(base_root, &our_document.root, &their_document.root);
         let render = |side: Side| -> Option<(String, Vec<Conflict>)> {
             let renderer = Renderer {
                 base: before.as_ref(),
-                ours: &one,
-                theirs: &other,
+                ours: &our_document,
+                theirs: &their_document,
                 side,
                 clashes: RefCell::default(),
             };
@@ -210,8 +210,8 @@ fn says(parse: Parse, text: &str, merged: &Merged<'_>, side: Side) -> bool {
 /// With an unknown policy a person settles the numbers.
 fn policy(base: Option<&Document<'_>>, ours: &Document<'_>, theirs: &Document<'_>) -> Numbers {
     let before = base.and_then(policy_of);
-    let (one, other) = (policy_of(ours), policy_of(theirs));
-    let merged = if one == before { other } else { one };
+    let (our_policy, their_policy) = (policy_of(ours), policy_of(theirs));
+    let merged = if our_policy == before { their_policy } else { our_policy };
     match merged.map(Value::as_str) {
         None | Some(Some("max_on_increase")) => Numbers::MaxOnIncrease,
         Some(Some("min_on_increase")) => Numbers::MinOnIncrease,

@@ -283,11 +283,11 @@ impl Renderer<'_> {
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
             lines.map(str::to_owned).collect()
         };
-        let [before, one, other] = [base, ours, theirs].map(|text| words(text));
-        if other == before || other == one {
+        let [before, our_words, their_words] = [base, ours, theirs].map(|text| words(text));
+        if their_words == before || their_words == our_words {
             return ours.clone();
         }
-        if one != before {
+        if our_words != before {
             self.clashes.borrow_mut().push(Conflict { at: key.to_owned(), clash: Clash::Comment });
             if self.side == Side::Ours {
                 return ours.clone();

@@ -55,10 +55,12 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
     if by_ours.len().saturating_mul(by_theirs.len()) > MAX_PAIRS {
         return None;
     }
-    let touch = |one: &Change<'_>, other: &Change<'_>| {
-        one.old.start <= other.old.end && other.old.start <= one.old.end
+    let touch = |change: &Change<'_>, other: &Change<'_>| {
+        change.old.start <= other.old.end && other.old.start <= change.old.end
     };
-    let alike = |one: &Change<'_>, other: &Change<'_>| one.old == other.old && one.new == other.new;
+    let alike = |change: &Change<'_>, other: &Change<'_>| {
+        change.old == other.old && change.new == other.new
+    };
     let mut merged: Vec<&Change<'_>> = by_ours.iter().collect();
     for change in by_theirs {
         let mut near = by_ours.iter().filter(|other| touch(change, other));
@@ -96,16 +98,16 @@ pub(super) fn marked(ours: &str, theirs: &str, marks: &Marks) -> String {
         }
     };
     for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        let one = old.get(operation.old_range()).expect("the operations cover the lines");
-        let other = new.get(operation.new_range()).expect("the operations cover the lines");
+        let old_lines = old.get(operation.old_range()).expect("the operations cover the lines");
+        let new_lines = new.get(operation.new_range()).expect("the operations cover the lines");
         if matches!(operation, DiffOp::Equal { .. }) {
-            out.extend(one.iter().copied());
+            out.extend(old_lines.iter().copied());
             continue;
         }
         out.push_str(&mark("<", &marks.ours));
-        put(&mut out, one);
+        put(&mut out, old_lines);
         out.push_str(&mark("=", ""));
-        put(&mut out, other);
+        put(&mut out, new_lines);
         out.push_str(&mark(">", &marks.theirs));
     }
     out

@@ -148,7 +148,9 @@ impl<'r> Merge<'r> {
         // A collection that is read as one value has no members to compare.
         let has_parts = !base.is_some_and(Node::is_whole);
         match (&ours.data, &theirs.data) {
-            (Data::Map(one, _), Data::Map(other, _)) if has_parts && one.joins(*other) => {
+            (Data::Map(our_style, _), Data::Map(their_style, _))
+                if has_parts && our_style.joins(*their_style) =>
+            {
                 if !alike && !kept && !taken && self.is_another(base, ours, theirs) {
                     return self.both(base, ours, theirs);
                 }
@@ -159,7 +161,9 @@ impl<'r> Merge<'r> {
                 let places = self.members(base, ours, theirs);
                 return Merged::Joined(ours, places);
             }
-            (Data::List(one, _), Data::List(other, _)) if has_parts && one.joins(*other) => {
+            (Data::List(our_style, _), Data::List(their_style, _))
+                if has_parts && our_style.joins(*their_style) =>
+            {
                 if kept && ours.entries().is_empty() {
                     return Merged::Theirs(theirs);
                 }
@@ -266,17 +270,17 @@ impl<'r> Merge<'r> {
                 EntryState::There(self.node(value(base), &ours.value, &theirs.value))
             }
             (None, None) => return None,
-            (Some(one), None) | (None, Some(one)) => {
-                if same(value(base), Some(&one.value)) {
+            (Some(entry), None) | (None, Some(entry)) => {
+                if same(value(base), Some(&entry.value)) {
                     return None;
                 }
                 if base.is_some() {
                     self.clash(Clash::DeletedAndChanged);
                     EntryState::OnOneSide
                 } else if ours.is_some() {
-                    EntryState::There(Merged::Ours(&one.value))
+                    EntryState::There(Merged::Ours(&entry.value))
                 } else {
-                    EntryState::There(Merged::Theirs(&one.value))
+                    EntryState::There(Merged::Theirs(&entry.value))
                 }
             }
         };
@@ -299,9 +303,9 @@ impl<'r> Merge<'r> {
             let number: f64 = node.scalar()?.parse().ok()?;
             number.is_finite().then_some(number)
         };
-        let (before, one, other) = (number(base?)?, number(ours)?, number(theirs)?);
-        let up = (one > before, other > before);
-        let down = (one < before, other < before);
+        let (before, our_number, their_number) = (number(base?)?, number(ours)?, number(theirs)?);
+        let up = (our_number > before, their_number > before);
+        let down = (our_number < before, their_number < before);
         let takes_larger = match (up, down) {
             ((true, true), _) => larger_on_increase,
             (_, (true, true)) => !larger_on_increase,
@@ -312,7 +316,8 @@ impl<'r> Merge<'r> {
             // Written differently, but equal to the old number.
             _ => return None,
         };
-        let is_ours = (one >= other) == takes_larger || one.total_cmp(&other).is_eq();
+        let is_ours = (our_number >= their_number) == takes_larger
+            || our_number.total_cmp(&their_number).is_eq();
         Some(if is_ours { Merged::Ours(ours) } else { Merged::Theirs(theirs) })
     }
 }

@@ -86,8 +86,8 @@ fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
         return Ok(elsewhere.map_or_else(|| names::no_fork(label), |fork| is_remote(&fork)));
     };
     let message = match agents.as_slice() {
-        [one] => {
-            format!("'fork/{label}' is the fork of agent {one}, in its clone")
+        [agent] => {
+            format!("'fork/{label}' is the fork of agent {agent}, in its clone")
         }
         all => format!("'fork/{label}' is in the clones of the agents {}", all.join(", ")),
     };

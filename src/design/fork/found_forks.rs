@@ -59,7 +59,7 @@ pub(in crate::design) fn all_forks(repo: &Repo) -> Result<Vec<FoundFork>> {
 pub fn agent_with(repo: &Repo, fork: &str) -> Result<Option<(String, Oid)>> {
     let forks = without_begun_on(repo, all_forks(repo)?)?.into_iter();
     let mut of_agents =
-        forks.filter(|it| it.name == fork).filter_map(|it| it.agent.zip(Some(it.tip)));
+        forks.filter(|line| line.name == fork).filter_map(|line| line.agent.zip(Some(line.tip)));
     Ok(of_agents.next())
 }
 

@@ -52,14 +52,14 @@ impl SharedWork {
 /// Sorts reverted merges: later ones before those they contain.
 fn in_order(repo: &Repo, reverted: Vec<Reverted>) -> Result<Vec<Reverted>> {
     let mut ordered: Vec<Reverted> = Vec::new();
-    for one in reverted {
+    for merge in reverted {
         let mut at = ordered.len();
         for (place, other) in ordered.iter().enumerate().rev() {
-            if is_in(repo, other.range.to, one.range.to)? {
+            if is_in(repo, other.range.to, merge.range.to)? {
                 at = place;
             }
         }
-        ordered.insert(at, one);
+        ordered.insert(at, merge);
     }
     Ok(ordered)
 }

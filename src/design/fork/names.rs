@@ -53,7 +53,8 @@ impl Named {
 
     /// Returns `true` if it is the work of an agent, here or on another machine.
     pub fn is_of_agent(&self) -> bool {
-        self.elsewhere.is_some() || self.published.as_ref().is_some_and(|it| it.agent.is_some())
+        self.elsewhere.is_some()
+            || self.published.as_ref().is_some_and(|published| published.agent.is_some())
     }
 
     /// Returns the label, if the name stands for a fork.
@@ -118,7 +119,8 @@ pub(in crate::design) fn is_full_name(typed: &str) -> bool {
 fn refuse_record(repo: &Repo, typed: &str) -> Result<()> {
     let (name, _) = split_way(typed);
     let name = name.split("@{").next().unwrap_or(name);
-    let is_of_worktree = ["main-worktree/", "worktrees/"].iter().any(|it| name.starts_with(it));
+    let is_of_worktree =
+        ["main-worktree/", "worktrees/"].iter().any(|prefix| name.starts_with(prefix));
     let below = name.find("refs/colony").filter(|_| is_of_worktree);
     let is_ours = |full: &str| ref_names::is_record(&RefName::from(full)) && has_ref(repo, full);
     let full = match below.and_then(|at| name.get(at..)) {
@@ -236,16 +238,21 @@ fn find_short(repo: &Repo, typed: &str) -> Result<Named> {
 /// Finds an agent of another machine by `<machine>/<agent>`, or by its own name if it is the only one of that name.
 fn agent_elsewhere(repo: &Repo, typed: &str) -> Result<Option<RemoteAgent>> {
     let mut fitting = machines::fitting(repo, typed)?;
-    if let [one, other, ..] = fitting.as_slice() {
-        let what = format!("'{}' or '{}'", one.name, other.name);
-        return Err(ambiguous(typed, &what, &[one, other].map(|agent| spelled_out(repo, agent))));
+    if let [first, second, ..] = fitting.as_slice() {
+        let what = format!("'{}' or '{}'", first.name, second.name);
+        return Err(ambiguous(
+            typed,
+            &what,
+            &[first, second].map(|agent| spelled_out(repo, agent)),
+        ));
     }
     Ok(fitting.pop())
 }
 
 /// Returns the name of an agent of another machine if it stands for nothing else; otherwise its full name.
 fn spelled_out(repo: &Repo, agent: &RemoteAgent) -> String {
-    let is_it = |named: Named| named.elsewhere.is_some_and(|it| it.full_name == agent.full_name);
+    let is_it =
+        |named: Named| named.elsewhere.is_some_and(|remote| remote.full_name == agent.full_name);
     let is_clear = find_short(repo, &agent.name).is_ok_and(is_it);
     if is_clear { agent.name.clone() } else { agent.full_name.clone() }
 }

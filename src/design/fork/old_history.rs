@@ -76,7 +76,7 @@ impl OldHistory {
                 return Ok(None);
             }
         }
-        bases.sort_unstable_by(|one, other| other.cmp(one));
+        bases.sort_unstable_by(|base, other| other.cmp(base));
         let bases: Vec<Oid> = bases.into_iter().map(|(_, base)| base).collect();
         Ok((!bases.is_empty()).then_some(Place::OnOld(OwnCommits { count, bases })))
     }

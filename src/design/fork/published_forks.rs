@@ -272,7 +272,7 @@ fn is_checked_out(copy: &Copy) -> bool {
 fn one_of(repo: &Repo, typed: &str, fitting: &[&Copy]) -> Result<Option<Published>> {
     match fitting {
         [] => Ok(None),
-        [one] => Ok(branch_of(one).and_then(|branch| describe(repo, one, branch))),
+        [copy] => Ok(branch_of(copy).and_then(|branch| describe(repo, copy, branch))),
         many => {
             let copies = copies(repo)?;
             let name = |copy: &&Copy| {

@@ -59,12 +59,13 @@ impl Sides {
 
     /// Returns both sides as branches: ours and theirs.
     pub(super) fn lines(&self, session: &Session) -> (Lineage, Lineage) {
-        let since = |label: &str| fork_record::of_branch(&session.repo, label).map(|it| it.base);
+        let since =
+            |label: &str| fork_record::of_branch(&session.repo, label).map(|record| record.base);
         let target = self.target_name();
         let ours =
             Lineage::named(self.target.tip, target.strip_prefix("fork/").and_then(since), &target);
         let published = self.source.published.as_ref();
-        let record = published.and_then(|it| it.record.as_ref()).map(|record| record.base);
+        let record = published.and_then(|fork| fork.record.as_ref()).map(|record| record.base);
         let began = record.or_else(|| self.source.fork_label().as_deref().and_then(since));
         (ours, Lineage::named(self.source.commit, began, &self.source.name))
     }

@@ -268,13 +268,13 @@ fn new_index(session: &Session, kept: &Kept, staging: &Staging<'_>) -> Result<Op
     index.skip_worktree(outside);
     index.set_conflicts(conflicts);
     if repo.config_bool("core.ignoreCase") == Some(true)
-        && let Some((one, other)) = index.folded_collision()
+        && let Some((path, other)) = index.folded_collision()
     {
         return Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' collide on this file system"),
+            format!("'{path}' and '{other}' collide on this file system"),
         )
-        .detail("paths", [one, other]));
+        .detail("paths", [path, other]));
     }
     let untouched = kept.snapshot.index_tree == from && repo.index_is_plain(&before);
     let target = if untouched && conflicts.is_empty() && outside.is_empty() {

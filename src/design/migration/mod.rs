@@ -138,7 +138,9 @@ fn removal_command(repo: &Repo, other: &OtherWorktree) -> String {
 
 fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     let now = movable(repo)?;
-    let is_same = |one: &FoundRef, other: &FoundRef| one.name == other.name && one.id == other.id;
+    let is_same = |reference: &FoundRef, other: &FoundRef| {
+        reference.name == other.name && reference.id == other.id
+    };
     let differs = |list: &[FoundRef], from: &[FoundRef]| -> Vec<RefName> {
         let missing =
             list.iter().filter(|reference| !from.iter().any(|other| is_same(reference, other)));

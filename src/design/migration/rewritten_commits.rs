@@ -42,10 +42,10 @@ pub fn rewritten(session: &Session, commit: Oid) -> Result<Option<Oid>> {
 fn rewrite(session: &Session, commit: Oid, children: &Children) -> Result<Oid> {
     let repo = &session.repo;
     let recorded = migration::recorded(repo)?;
-    let step = |one: &Recorded| ImportStep {
-        include: one.about.patterns.clone(),
-        exclude: one.about.exclude.clone(),
-        taken: one.about.taken.clone(),
+    let step = |record: &Recorded| ImportStep {
+        include: record.about.patterns.clone(),
+        exclude: record.about.exclude.clone(),
+        taken: record.about.taken.clone(),
     };
     let steps: Vec<ImportStep> = recorded.iter().map(step).collect();
     let import = Import {
@@ -81,8 +81,8 @@ fn joined(session: &Session, imported: &Imported) -> ObjectMap {
 
 /// Refuses if the same rewrite has another result than the recorded one.
 fn refuse_another(session: &Session, imported: &Imported, recorded: &[Recorded]) -> Result<()> {
-    for (map, one) in imported.maps.iter().zip(recorded) {
-        if ObjectMap::new(map.clone(), &session.repo).contradicts(&one.map) {
+    for (map, record) in imported.maps.iter().zip(recorded) {
+        if ObjectMap::new(map.clone(), &session.repo).contradicts(&record.map) {
             let message = "git-lfs here does not produce the history that was recorded";
             return Err(Error::new(Code::HistoryRewritten, message)
                 .unchanged()

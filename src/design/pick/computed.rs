@@ -58,32 +58,32 @@ impl Computed {
     ) -> Result<Computed> {
         let mut computed = Computed { applied: Vec::new(), empty: Vec::new(), stuck: None, tree };
         let mut certain = repo.certain_merges(world);
-        for (at, one) in wanted.iter().enumerate() {
+        for (at, pick) in wanted.iter().enumerate() {
             let (by_us, is_certain);
-            let merged = if let Some(merged) = overrides.get(&one.commit) {
+            let merged = if let Some(merged) = overrides.get(&pick.commit) {
                 repo.keep_objects_of(merged)?;
                 is_certain = false;
                 merged
             } else {
-                (by_us, is_certain) = apply(repo, &mut certain, computed.tree, one.commit)?;
+                (by_us, is_certain) = apply(repo, &mut certain, computed.tree, pick.commit)?;
                 &by_us
             };
             if !merged.is_clean {
                 computed.stuck = Some(Stuck {
-                    at: one.clone(),
+                    at: pick.clone(),
                     rest: wanted.get(at + 1..).expect("it is one of these").to_vec(),
-                    tree: labeled(repo, one.commit, merged)?,
+                    tree: labeled(repo, pick.commit, merged)?,
                     conflicts: conflicts::list(repo, &merged.stages, &merged.notes),
                     stages: merged.stages.clone(),
                 });
                 break;
             }
             if merged.tree == computed.tree {
-                computed.empty.push(one.clone());
+                computed.empty.push(pick.clone());
                 continue;
             }
             computed.tree = merged.tree;
-            computed.applied.push(Applied { from: one.clone(), tree: merged.tree, is_certain });
+            computed.applied.push(Applied { from: pick.clone(), tree: merged.tree, is_certain });
         }
         Ok(computed)
     }
@@ -189,16 +189,16 @@ pub(super) fn write(
 ) -> Result<Vec<(WantedCommit, Oid)>> {
     let mut parent = tip;
     let mut written = Vec::new();
-    for one in applied {
+    for applied_commit in applied {
         let pick = Pick {
-            original: one.from.commit,
-            tree: one.tree,
+            original: applied_commit.from.commit,
+            tree: applied_commit.tree,
             parent,
             committer: by.committer,
             trailer: by.trailer,
         };
         parent = repo.write_pick(world, &pick, by.signed)?;
-        written.push((one.from.clone(), parent));
+        written.push((applied_commit.from.clone(), parent));
     }
     Ok(written)
 }

@@ -269,7 +269,7 @@ fn report(
         to: Some(*to),
         decision_id: from.decision_id.clone(),
     });
-    let empty = computed.empty.iter().map(|one| one.commit);
+    let empty = computed.empty.iter().map(|pick| pick.commit);
     PickReport {
         picked: picked.collect(),
         skipped: dropped.into_iter().chain(empty).collect(),
@@ -286,10 +286,10 @@ fn rehearsed(session: &Session, kept: &Kept, going_on: GoingOn) -> Result<PickRe
     let (computed, _) = going_on.agreed.keep(session)?;
     path_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
     let mut report = report(&going_on.done, dropped, &computed);
-    report.picked.extend(computed.applied.iter().map(|one| Picked {
-        from: one.from.commit,
+    report.picked.extend(computed.applied.iter().map(|applied| Picked {
+        from: applied.from.commit,
         to: None,
-        decision_id: one.from.decision_id.clone(),
+        decision_id: applied.from.decision_id.clone(),
     }));
     report.into = kept.scan.head.label();
     report.dry_run = true;

@@ -206,17 +206,17 @@ fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
 fn summary(wanted: &[WantedCommit], target: &TargetBranch) -> String {
     let into = target.branch.short();
     match wanted {
-        [one] => format!("pick {} into '{into}'", one.commit.short()),
+        [pick] => format!("pick {} into '{into}'", pick.commit.short()),
         all => format!("pick {} into '{into}'", text::count(all.len(), "commit")),
     }
 }
 
 fn report_of(session: &Session, target: &TargetBranch, computed: &Computed) -> Result<PickReport> {
     let before = session.repo.tree_of(Some(target.tip))?;
-    let picked = computed.applied.iter().map(|one| Picked {
-        from: one.from.commit,
+    let picked = computed.applied.iter().map(|applied| Picked {
+        from: applied.from.commit,
         to: None,
-        decision_id: one.from.decision_id.clone(),
+        decision_id: applied.from.decision_id.clone(),
     });
     let stuck = computed.stuck.as_ref();
     let files_changed = match stuck {
@@ -226,7 +226,7 @@ fn report_of(session: &Session, target: &TargetBranch, computed: &Computed) -> R
     };
     Ok(PickReport {
         picked: picked.collect(),
-        skipped: computed.empty.iter().map(|one| one.commit).collect(),
+        skipped: computed.empty.iter().map(|pick| pick.commit).collect(),
         conflicts: stuck.map(|stuck| stuck.conflicts.clone()).unwrap_or_default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         into: target.branch.short(),

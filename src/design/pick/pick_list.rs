@@ -37,23 +37,23 @@ impl Finder<'_> {
     pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<WantedCommit>> {
         let mut wanted: Vec<WantedCommit> = Vec::new();
         for name in typed {
-            for one in self.resolve_name(name)? {
-                if !wanted.iter().any(|known| known.commit == one.commit) {
-                    wanted.push(one);
+            for pick in self.resolve_name(name)? {
+                if !wanted.iter().any(|known| known.commit == pick.commit) {
+                    wanted.push(pick);
                 }
             }
         }
-        for one in &wanted {
-            if self.session.repo.read_commit(one.commit)?.parents.len() > 1 {
+        for pick in &wanted {
+            if self.session.repo.read_commit(pick.commit)?.parents.len() > 1 {
                 return Err(Error::new(
                     Code::InvalidValue,
                     format!(
                         "{} is a merge, and it is ambiguous which side to pick",
-                        one.commit.short()
+                        pick.commit.short()
                     ),
                 )
                 .unchanged()
-                .detail("commit", one.commit)
+                .detail("commit", pick.commit)
                 .hint("git rev-list --reverse --no-merges A..B   # its commits; pick those"));
             }
         }
@@ -86,7 +86,7 @@ impl Finder<'_> {
         tips.retain(|tip| seen.insert(*tip));
         for tip in tips.into_iter().take(MAX_BRANCHES) {
             let known = Known::at(repo, tip)?;
-            if known.decisions.iter().any(|one| one.decision_id == id) {
+            if known.decisions.iter().any(|decision| decision.decision_id == id) {
                 return Ok(Some(known));
             }
         }
@@ -103,7 +103,7 @@ impl Finder<'_> {
     ) -> Result<Vec<WantedCommit>> {
         let decision = known.find(id)?;
         taken.push(id.to_owned());
-        let has = |id: &str| here.decisions.iter().any(|one| one.decision_id == id);
+        let has = |id: &str| here.decisions.iter().any(|other| other.decision_id == id);
         let needed = decision.depends_on.iter();
         let missing: Vec<_> = needed.filter(|id| !has(id) && !taken.contains(id)).collect();
         if !missing.is_empty() && !self.with_dependencies {
@@ -135,8 +135,8 @@ fn all_missing(decision: &Decision, known: &Known, has: &dyn Fn(&str) -> bool) -
         if has(&id) || id == decision.decision_id || missing.contains(&id) {
             continue;
         }
-        let found = known.decisions.iter().find(|one| one.decision_id == id);
-        open.extend(found.into_iter().flat_map(|one| one.depends_on.clone()));
+        let found = known.decisions.iter().find(|needed| needed.decision_id == id);
+        open.extend(found.into_iter().flat_map(|needed| needed.depends_on.clone()));
         missing.push(id);
     }
     missing.sort();

@@ -30,10 +30,10 @@ pub(super) fn files(session: &Session, tip: Oid, stuck: &Stuck) -> Result<Vec<St
     }
     let repo = &session.repo;
     let mut todo = String::new();
-    for one in [&stuck.at].into_iter().chain(&stuck.rest) {
-        let subject = repo.read_commit(one.commit)?.subject.replace(char::is_control, " ");
+    for pick in [&stuck.at].into_iter().chain(&stuck.rest) {
+        let subject = repo.read_commit(pick.commit)?.subject.replace(char::is_control, " ");
         // Writing to a string cannot fail.
-        writeln!(todo, "pick {} {subject}", one.commit).ok();
+        writeln!(todo, "pick {} {subject}", pick.commit).ok();
     }
     let tip = format!("{tip}\n");
     Ok(vec![
@@ -123,7 +123,7 @@ pub fn left(session: &Session) -> Option<String> {
         return None;
     }
     let count = text::count(rest.len(), "commit");
-    let ids: Vec<_> = rest.iter().take(5).map(|one| one.commit.short()).collect();
+    let ids: Vec<_> = rest.iter().take(5).map(|pick| pick.commit.short()).collect();
     let more = if rest.len() > ids.len() { ", ..." } else { "" };
     let verb = if rest.len() == 1 { "is" } else { "are" };
     Some(format!("{count} {verb} left ({}{more})", ids.join(", ")))
@@ -146,7 +146,7 @@ pub(super) fn branch_moved() -> Error {
 }
 
 pub(super) fn dropped_by_git(note: &PickNote) -> Error {
-    let ids: Vec<_> = note.rest.iter().map(|one| one.commit).collect();
+    let ids: Vec<_> = note.rest.iter().map(|pick| pick.commit).collect();
     Error::new(
         Code::OperationInProgress,
         format!(

@@ -217,10 +217,10 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
     let index = session.repo.index_of_tree(target.tree, &before)?;
     match index.folded_collision() {
         None => Ok(()),
-        Some((one, other)) => Err(Error::new(
+        Some((path, other)) => Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' collide on this file system"),
+            format!("'{path}' and '{other}' collide on this file system"),
         )
-        .detail("paths", [one, other])),
+        .detail("paths", [path, other])),
     }
 }

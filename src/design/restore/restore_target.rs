@@ -112,7 +112,7 @@ fn refuse_label_and_line(repo: &Repo, name: &str) -> Result<()> {
     let labelled = checkpoint_names::of_whole_name(repo, base)?;
     let line = labelled.first().map(|_| names::find_line(repo, base)).and_then(Result::ok);
     match line {
-        Some(line) if labelled.iter().any(|it| it.sha != line.commit) => {
+        Some(line) if labelled.iter().any(|checkpoint| checkpoint.sha != line.commit) => {
             Err(is_both(repo, base, &labelled, &line)?)
         }
         _ => Ok(()),
@@ -126,7 +126,8 @@ fn is_both(repo: &Repo, name: &str, labelled: &[Checkpoint], line: &Named) -> Re
     if !checkpoint_names::of_whole_name(repo, &other)?.is_empty() {
         other = line.full_name(repo);
     }
-    let mut names: Vec<_> = labelled.iter().map(|it| it.checkpoint_id.clone()).collect();
+    let mut names: Vec<_> =
+        labelled.iter().map(|checkpoint| checkpoint.checkpoint_id.clone()).collect();
     let id = names.first().map(|id| shell_word(id)).unwrap_or_default();
     let labels = match labelled {
         [_] => format!("checkpoint {id}"),

@@ -148,7 +148,8 @@ fn plan_one(
 
 /// Names the submodules that a restore plans to change.
 pub(super) fn tell(work: &[SubmoduleWork], report: &mut RestoreReport) {
-    report.submodules_restored = work.iter().map(|one| one.report.clone()).collect();
+    report.submodules_restored =
+        work.iter().map(|submodule_work| submodule_work.report.clone()).collect();
 }
 
 /// Writes the files of the submodules for an operation that is about to be committed, has its record name their present
@@ -161,9 +162,12 @@ pub(super) fn stage(
     report: &mut RestoreReport,
 ) -> Result<()> {
     let folder = operation.stage();
-    for one in work {
-        let state = SubmoduleSnapshot { path: one.report.path.clone(), snapshot: one.report.sha };
-        let staged = one.stage(&folder).map(Ok);
+    for submodule_work in work {
+        let state = SubmoduleSnapshot {
+            path: submodule_work.report.path.clone(),
+            snapshot: submodule_work.report.sha,
+        };
+        let staged = submodule_work.stage(&folder).map(Ok);
         match unless_final(session, &state.path, staged)? {
             Ok(()) => {}
             Err(reason) => {
@@ -172,9 +176,11 @@ pub(super) fn stage(
                 continue;
             }
         }
-        moves.add_below(&state.path, one.moves);
+        moves.add_below(&state.path, submodule_work.moves);
         // Undo moves the files back and does not need this commit, but 'restore op-12' does.
-        let Some(standing) = SubmoduleState::write(session, one.submodule, one.kept)? else {
+        let Some(standing) =
+            SubmoduleState::write(session, submodule_work.submodule, submodule_work.kept)?
+        else {
             continue;
         };
         match standing.hold(&operation.places.key) {

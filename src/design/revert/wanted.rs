@@ -165,7 +165,8 @@ impl Search<'_> {
         let (line, agent) = match &named {
             Ok(named) if named.is_branch() => {
                 let published = named.published.as_ref();
-                let record = published.and_then(|it| it.record.as_ref()).map(|it| it.base);
+                let record =
+                    published.and_then(|fork| fork.record.as_ref()).map(|record| record.base);
                 let of_branch = |label: String| fork_record::of_branch(repo, &label);
                 let own = || Some(named.fork_label().and_then(of_branch)?.base);
                 if named.branch.as_ref() == Some(&self.target.branch) {
@@ -174,7 +175,7 @@ impl Search<'_> {
                         .hint("git colony revert NAME --into BRANCH"));
                 }
                 let line = Lineage::named(named.commit, record.or_else(own), &named.name);
-                (Some(line), published.and_then(|it| it.agent.clone()))
+                (Some(line), published.and_then(|fork| fork.agent.clone()))
             }
             _ => (None, None),
         };
@@ -256,7 +257,8 @@ impl Search<'_> {
         let (repo, undone) = (self.repo(), self.log.undone());
         let name = line.and_then(|line| line.name.as_deref()).unwrap_or(label);
         let is_of_name = |record: &Record| {
-            merged_by(record).is_some_and(|it| it.strip_prefix("fork/").unwrap_or(it) == name)
+            merged_by(record)
+                .is_some_and(|merged| merged.strip_prefix("fork/").unwrap_or(merged) == name)
         };
         for LogEntry { record, .. } in self.log.entries.iter().rev() {
             let is_candidate = record.kind == Kind::Merge && is_of_name(record);

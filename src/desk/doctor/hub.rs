@@ -29,7 +29,8 @@ pub(super) fn check(session: &Session, depth: Depth) -> Result<Option<Check>> {
         // Who has deleted it with the last clone misses nothing; elsewhere it may be alive.
         let is_elsewhere = member.root().is_some_and(|root| {
             !root.is_dir()
-                && SharedRoot::of_environment(&session.world).is_ok_and(|it| it.path() != root)
+                && SharedRoot::of_environment(&session.world)
+                    .is_ok_and(|shared_root| shared_root.path() != root)
         });
         let root = member.root().map(|root| root.display().to_string()).unwrap_or_default();
         return Ok(is_elsewhere.then(|| {

@@ -93,7 +93,8 @@ fn collect(folder: &Path, folders: &mut Vec<PathBuf>) {
             folders.extend(next.exists().then_some(next));
             continue;
         };
-        let below = entries.flatten().filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
+        let below =
+            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         open.extend(below.map(|entry| entry.path()));
         folders.push(next);
     }
@@ -110,7 +111,7 @@ fn unwritable(refused: Vec<(PathBuf, io::Error)>) -> Check {
     let unwritable = Error::io(format!("cannot write in '{}'", path.display()), error).message();
     let detail = format!("{unwritable}{others}");
     let word = shell_word(&path.to_string_lossy());
-    let owner = path.metadata().map(|it| it.uid()).ok();
+    let owner = path.metadata().map(|metadata| metadata.uid()).ok();
     let us = scratch::own_user();
     let fix = match kind {
         io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing".to_owned(),

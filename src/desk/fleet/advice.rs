@@ -121,12 +121,12 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         let command = format!("git colony merge {} --resolve", typed_word(&row.merged_as()?));
         Some(Later { command, paths })
     });
-    let conflict = conflict.map(|it| Later { command: it.command, paths: it.paths });
+    let conflict = conflict.map(|step| Later { command: step.command, paths: step.paths });
     let (command, batch) = landing(desk, &batch).unwrap_or((first.command, batch));
     Some(Next {
         command,
         clean: batch.into_iter().filter_map(Row::merged_as).collect(),
-        then: conflict.into_iter().chain(met).min_by_key(|it| it.paths.len()),
+        then: conflict.into_iter().chain(met).min_by_key(|later| later.paths.len()),
         ..first
     })
 }
@@ -174,7 +174,7 @@ fn ready<'r>(desk: &DeskView<'_>, open: &[&'r Row], order: &[String]) -> Vec<&'r
     for name in order {
         // Two agents may each have a branch of one name.
         let is_next =
-            |row: &&&Row| is_named(row, name) && !rows.iter().any(|it| ptr::eq(*it, **row));
+            |row: &&&Row| is_named(row, name) && !rows.iter().any(|listed| ptr::eq(*listed, **row));
         rows.extend(open.iter().filter(is_ready).find(is_next));
     }
     // Those who are done before those who may still be working.

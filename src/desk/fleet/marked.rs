@@ -72,7 +72,7 @@ fn first_held(
         // A squash has the changes of the tip that it names.
         let claim = claims.of(repo, *commit)?;
         let mut all = std::iter::once(commit).chain(&claim.squashed);
-        if let Some(name) = all.find_map(|it| held.get(it)) {
+        if let Some(name) = all.find_map(|id| held.get(id)) {
             return Ok(Some(name.clone()));
         }
     }

@@ -112,8 +112,9 @@ impl Upstream {
         let Some((tip, (name, theirs))) = repo.head()?.commit().zip(repo.upstream()?) else {
             return Ok(None);
         };
-        let count =
-            |one, other| Ok::<_, Error>(repo.commits_between(one, &[other], MAX_AHEAD)?.len());
+        let count = |commit, hidden| {
+            Ok::<_, Error>(repo.commits_between(commit, &[hidden], MAX_AHEAD)?.len())
+        };
         let (ahead, behind) = (count(tip, theirs)?, count(theirs, tip)?);
         Ok(Some(Upstream { name, ahead, behind }))
     }

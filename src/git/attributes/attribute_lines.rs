@@ -71,7 +71,8 @@ pub(in crate::git) fn without_carriage_return(line: &[u8]) -> &[u8] {
 
 fn said_by(assignments: gix::attrs::parse::Iter<'_>) -> Vec<AttributeState> {
     let assignments = assignments.filter_map(std::result::Result::ok);
-    let said = assignments.map(|one| (one.name.as_str().to_owned(), one.state.to_owned()));
+    let said = assignments
+        .map(|assignment| (assignment.name.as_str().to_owned(), assignment.state.to_owned()));
     said.collect()
 }
 

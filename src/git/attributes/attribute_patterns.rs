@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn what_takes_away_counts_more_than_what_gives() {
-        let own = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let own =
+            |list: &[&str]| list.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>();
         let given = own(&["*.bin", "/top.x", "a/**/*.y", "my[[:space:]]file", "#odd"]);
         let mut patterns = AttributePatterns::new(&given, &own(&["sub/*.bin", "/no.bin"])).unwrap();
         for (path, wanted) in [

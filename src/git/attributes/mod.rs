@@ -64,8 +64,9 @@ impl AttributesOf {
 pub fn names_filter(text: &str, filter: &str) -> bool {
     let mut lines = gix::attrs::parse(text.as_bytes()).flatten();
     lines.any(|(_, assignments, _)| {
-        let mut filters = assignments.flatten().filter(|one| one.name.as_str() == "filter");
-        filters.any(|one| one.state.as_bstr() == Some(BStr::new(filter)))
+        let mut filters =
+            assignments.flatten().filter(|assignment| assignment.name.as_str() == "filter");
+        filters.any(|assignment| assignment.state.as_bstr() == Some(BStr::new(filter)))
     })
 }
 

@@ -170,7 +170,8 @@ impl PatternList {
     /// Returns whether the list ignores a path, which is relative to the directory of the list, or includes it again;
     /// `None` if no pattern matches. Parent directories do not count.
     pub(crate) fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
-        let last = self.patterns.iter().rev().find(|one| one.matches(path, is_directory))?;
+        let last =
+            self.patterns.iter().rev().find(|pattern| pattern.matches(path, is_directory))?;
         Some(!last.is_negative)
     }
 }

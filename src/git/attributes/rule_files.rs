@@ -112,8 +112,8 @@ impl AttributesFiles {
             .map(|(at, _)| at)
             .chain([folder.len()]);
         let inner = ends.filter_map(|end| folder.get(..end).filter(|above| !above.is_empty()));
-        let mut looked = std::iter::once(&b""[..]).chain(inner);
-        looked.try_for_each(|above| if is_known(above) { Ok(()) } else { self.look(above) })
+        let mut folders = std::iter::once(&b""[..]).chain(inner);
+        folders.try_for_each(|above| if is_known(above) { Ok(()) } else { self.look(above) })
     }
 
     fn look(&self, folder: &[u8]) -> Result<()> {

@@ -90,7 +90,9 @@ impl Wildcards {
                     star = None;
                     continue;
                 }
-                (Some(one), Some(byte)) if one.takes(folded(byte, self.folds_case)) => {
+                (Some(pattern_token), Some(byte))
+                    if pattern_token.takes(folded(byte, self.folds_case)) =>
+                {
                     (token, at) = (token + 1, at + 1);
                     continue;
                 }

@@ -67,19 +67,19 @@ impl Repo {
             let before: HashMap<RepoPath, TreeEntry> = self.entries_of(old)?.into_iter().collect();
             for (name, entry) in self.entries_of(new)? {
                 let there = before.get(&name).copied();
-                let path = || folder.as_ref().map_or(name.clone(), |it| it.join(&name));
+                let path = || folder.as_ref().map_or(name.clone(), |parent| parent.join(&name));
                 if entry.is_directory() {
                     let there = there.filter(TreeEntry::is_directory);
-                    let pair = (there.map_or(self.empty_tree(), |it| it.id), entry.id);
+                    let pair = (there.map_or(self.empty_tree(), |tree| tree.id), entry.id);
                     if pair.0 != pair.1 && seen.insert(pair) {
                         waiting.push((Some(path()), pair.0, pair.1));
                     }
-                } else if there.is_none_or(|it| it.is_directory()) {
+                } else if there.is_none_or(|earlier| earlier.is_directory()) {
                     files.push((path(), entry));
                 }
             }
         }
-        files.sort_by(|one, other| one.0.cmp(&other.0));
+        files.sort_by(|file, other| file.0.cmp(&other.0));
         Ok(files)
     }
 }

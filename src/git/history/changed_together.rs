@@ -70,7 +70,7 @@ impl Objects {
             repo.rev_walk([tip.0]).sorting(sorting).all().or_code(Code::ObjectMissing, cannot)?;
         for info in walk.take(most.saturating_mul(WALKED)) {
             let info = info.or_code(Code::ObjectMissing, cannot)?;
-            let parents: Vec<Oid> = info.parent_ids.iter().map(|it| (*it).into()).collect();
+            let parents: Vec<Oid> = info.parent_ids.iter().map(|parent| (*parent).into()).collect();
             if !each(info.id.into(), &parents)? {
                 break;
             }

@@ -19,8 +19,8 @@ enum Meeting {
 impl Meeting {
     fn and(self, other: Meeting) -> Meeting {
         match (self, other) {
-            (Meeting::Nowhere, one) | (one, Meeting::Nowhere) => one,
-            (one, other) if one == other => one,
+            (Meeting::Nowhere, meeting) | (meeting, Meeting::Nowhere) => meeting,
+            (meeting, other) if meeting == other => meeting,
             _ => Meeting::Often,
         }
     }
@@ -92,7 +92,7 @@ impl Repo {
                 let met = parents
                     .iter()
                     .filter_map(|parent| known.get(parent))
-                    .fold(Meeting::Nowhere, |all, one| all.and(*one));
+                    .fold(Meeting::Nowhere, |all, meeting| all.and(*meeting));
                 known.insert(commit, met);
             }
         }

@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn a_changed_copy_leaves_the_others_as_they_were() {
-        let one = index_of(&["a", "b"]);
-        let before = one.fingerprint();
-        let mut other = one.clone();
+        let index = index_of(&["a", "b"]);
+        let before = index.fingerprint();
+        let mut other = index.clone();
         other.remove_entries(|number, _, _| number == 0);
-        assert_eq!((one.entries().len(), other.entries().len()), (2, 1));
-        assert_eq!(one.fingerprint(), before);
+        assert_eq!((index.entries().len(), other.entries().len()), (2, 1));
+        assert_eq!(index.fingerprint(), before);
         assert_eq!(other.fingerprint(), index_of(&["b"]).fingerprint());
         assert_ne!(other.fingerprint(), before);
         assert_eq!(other.into_file().entries().len(), 1);

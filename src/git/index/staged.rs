@@ -31,8 +31,8 @@ impl Repo {
             let change = parts.next().and_then(|path| change(head, path));
             changes.push(change.ok_or_else(not_understood)?);
         }
-        changes.sort_by(|one: &TreeChange, other| one.path.cmp(&other.path));
-        changes.dedup_by(|one, other| one.path == other.path);
+        changes.sort_by(|change: &TreeChange, other| change.path.cmp(&other.path));
+        changes.dedup_by(|change, other| change.path == other.path);
         Ok(changes)
     }
 }

@@ -56,8 +56,8 @@ impl Values {
         self.search.pattern_matching_relative_path(path, case, Some(false), outcome);
         let selected: Vec<_> = self.outcome.iter_selected().collect();
         let word = |name: &str| {
-            let said = selected.iter().find(|one| one.assignment.name.as_str() == name);
-            match said.map(|one| one.assignment.state) {
+            let said = selected.iter().find(|attribute| attribute.assignment.name.as_str() == name);
+            match said.map(|attribute| attribute.assignment.state) {
                 None | Some(StateRef::Unspecified) => format!("!{name}"),
                 Some(StateRef::Set) => name.to_owned(),
                 Some(StateRef::Unset) => format!("-{name}"),

@@ -11,10 +11,10 @@ const MAX_CROSSINGS: usize = 16;
 
 impl Repo {
     /// Lists the best common ancestors of two commits; none for unrelated histories.
-    pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
+    pub fn merge_bases(&self, commit: Oid, other: Oid) -> Result<Vec<Oid>> {
         let bases = self
             .inner
-            .merge_bases_many(one.0, &[other.0])
+            .merge_bases_many(commit.0, &[other.0])
             .or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
         Ok(bases.into_iter().map(|id| id.detach().into()).collect())
     }
@@ -24,10 +24,10 @@ impl Repo {
         let cannot = || "cannot find a common ancestor";
         let cache = self.inner.commit_graph_if_enabled().or_code(Code::RepositoryBroken, cannot)?;
         let mut graph = self.inner.revision_graph(cache.as_ref());
-        let mut bases_of = |(one, other): &(Oid, Oid)| {
+        let mut bases_of = |(commit, other): &(Oid, Oid)| {
             let bases = self
                 .inner
-                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph)
+                .merge_bases_many_with_graph(commit.0, &[other.0], &mut graph)
                 .or_code(Code::ObjectMissing, cannot)?;
             Ok(bases.into_iter().map(|id| id.detach().into()).collect())
         };
@@ -48,10 +48,10 @@ impl Repo {
                 self.require_mergeable_from(*base, crossing)?;
             }
             // git merges several bases into one.
-            let [one, other, ..] = bases.as_slice() else {
+            let [first, second, ..] = bases.as_slice() else {
                 break;
             };
-            crossing = (*one, *other);
+            crossing = (*first, *second);
         }
         Ok(())
     }

@@ -15,15 +15,19 @@ pub(in crate::git) enum Meeting {
 pub(in crate::git) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Meeting> {
     let files = [lines_of(base)?, lines_of(ours)?, lines_of(theirs)?];
     let [base, ours, theirs] = &files;
-    let (one, other) = (Stretch::of(base, ours), Stretch::of(base, theirs));
+    let (our_stretch, their_stretch) = (Stretch::of(base, ours), Stretch::of(base, theirs));
     let counts = Counts::of(&files);
-    if one.end <= other.start && counts.any_single(base.get(one.end..other.start)?) {
-        return joined(base, ours, one, theirs, other).map(Meeting::Clean);
+    if our_stretch.end <= their_stretch.start
+        && counts.any_single(base.get(our_stretch.end..their_stretch.start)?)
+    {
+        return joined(base, ours, our_stretch, theirs, their_stretch).map(Meeting::Clean);
     }
-    if other.end <= one.start && counts.any_single(base.get(other.end..one.start)?) {
-        return joined(base, theirs, other, ours, one).map(Meeting::Clean);
+    if their_stretch.end <= our_stretch.start
+        && counts.any_single(base.get(their_stretch.end..our_stretch.start)?)
+    {
+        return joined(base, theirs, their_stretch, ours, our_stretch).map(Meeting::Clean);
     }
-    is_conflict(&files, (one, other), &counts).then_some(Meeting::Conflict)
+    is_conflict(&files, (our_stretch, their_stretch), &counts).then_some(Meeting::Conflict)
 }
 
 type Lines<'a> = Vec<&'a [u8]>;
@@ -46,7 +50,7 @@ struct Stretch {
 impl Stretch {
     /// Finds the lines between the common beginning and the common end.
     fn of(base: &Lines<'_>, side: &Lines<'_>) -> Stretch {
-        let same = |(one, other): &(&&[u8], &&[u8])| one == other;
+        let same = |(line, other): &(&&[u8], &&[u8])| line == other;
         let start = base.iter().zip(side).take_while(same).count();
         let most = base.len().min(side.len()) - start;
         let ends = base.iter().rev().zip(side.iter().rev());
@@ -85,14 +89,14 @@ impl<'a> Counts<'a> {
 fn joined(
     base: &Lines<'_>,
     first: &Lines<'_>,
-    one: Stretch,
+    first_stretch: Stretch,
     second: &Lines<'_>,
-    other: Stretch,
+    second_stretch: Stretch,
 ) -> Option<Vec<u8>> {
     let parts = [
-        first.get(..first.len() - one.after)?,
-        base.get(one.end..other.start)?,
-        second.get(other.start..)?,
+        first.get(..first.len() - first_stretch.after)?,
+        base.get(first_stretch.end..second_stretch.start)?,
+        second.get(second_stretch.start..)?,
     ];
     Some(parts.concat().concat())
 }
@@ -101,11 +105,12 @@ fn joined(
 /// the file enclose it, and none of its lines could be matched with each other.
 fn is_conflict(
     files: &[Lines<'_>; 3],
-    (one, other): (Stretch, Stretch),
+    (our_stretch, their_stretch): (Stretch, Stretch),
     counts: &Counts<'_>,
 ) -> bool {
     let [base, ours, theirs] = files;
-    let (start, end) = (one.start.min(other.start), one.end.max(other.end));
+    let (start, end) =
+        (our_stretch.start.min(their_stretch.start), our_stretch.end.max(their_stretch.end));
     let after = base.len() - end;
     let before = start.checked_sub(1).and_then(|at| base.get(at));
     let borders = before.into_iter().chain(base.get(end));

@@ -65,7 +65,7 @@ impl CertainMerge {
                 new: Some(text.ours.with(repo.hash_blob(&text.bytes)?)),
             });
         }
-        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        changes.sort_by(|change, other| change.path.cmp(&other.path));
         Ok(changes)
     }
 
@@ -234,10 +234,10 @@ fn may_rename(changes: &Changes) -> bool {
 }
 
 /// Returns `true` if one side has a file where the other added something below it.
-fn is_in_the_way(one: &Changes, other: &Changes) -> bool {
+fn is_in_the_way(changes: &Changes, other: &Changes) -> bool {
     let mut new = other.values().filter(|change| change.old.is_none());
     new.any(|change| {
         let mut above = change.path.ancestors();
-        above.any(|path| one.get(&path).is_some_and(|change| change.new.is_some()))
+        above.any(|path| changes.get(&path).is_some_and(|change| change.new.is_some()))
     })
 }

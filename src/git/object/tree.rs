@@ -125,7 +125,7 @@ pub(super) fn entry_at(
     let entry = match tree_object.lookup_entry_by_path(path) {
         // The commit of a submodule is in another repository.
         Err(_) if is_inside_submodule(&tree_object, path) => return Ok(None),
-        looked => looked.or_code(Code::ObjectMissing, cannot)?,
+        lookup => lookup.or_code(Code::ObjectMissing, cannot)?,
     };
     Ok(entry.map(|entry| TreeEntry { kind: entry.mode().kind(), id: entry.object_id().into() }))
 }

@@ -52,7 +52,9 @@ pub(super) fn search_path(world: &World) -> OsString {
 
 fn folders(path: &OsStr) -> impl Iterator<Item = &Path> {
     let searched = path.as_bytes().split(|&byte| byte == b':');
-    searched.map(|folder| Path::new(OsStr::from_bytes(folder))).filter(|it| it.is_absolute())
+    searched
+        .map(|folder| Path::new(OsStr::from_bytes(folder)))
+        .filter(|folder| folder.is_absolute())
 }
 
 fn find(path: &OsStr, name: &str) -> Option<PathBuf> {

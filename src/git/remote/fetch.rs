@@ -88,7 +88,8 @@ impl Remote<'_> {
     pub fn behind(&self, offered: &BTreeMap<RefName, Oid>) -> Vec<Tracked> {
         let mut tracked = self.tracked(offered).unwrap_or_default();
         // Lists of refs have no HEAD.
-        tracked.retain(|it| it.there.as_bytes() != b"HEAD" && self.is_behind(it));
+        tracked
+            .retain(|reference| reference.there.as_bytes() != b"HEAD" && self.is_behind(reference));
         tracked
     }
 

@@ -236,8 +236,9 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
         let local: &[&str] = if is_content { &[] } else { &["file", asked] };
         let known = ["https", "ssh"].iter().chain(local).copied();
         let callers = callers.as_deref().unwrap_or("https:ssh");
-        let both =
-            known.filter(|name| callers.split(':').any(|one| one == *name && !one.is_empty()));
+        let both = known.filter(|name| {
+            callers.split(':').any(|protocol| protocol == *name && !protocol.is_empty())
+        });
         git.env(CALLERS, both.collect::<Vec<_>>().join(":"));
         return;
     }

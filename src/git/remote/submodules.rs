@@ -250,22 +250,23 @@ fn read(
     if section.has_twin {
         return Err("another submodule has the same name or path".to_owned());
     }
-    let one = |key: &str| match section.values.get(key).map(Vec::as_slice) {
+    let single_value = |key: &str| match section.values.get(key).map(Vec::as_slice) {
         None | Some([]) => Ok(None),
         Some([value]) => text(value, key).map(Some),
         Some(_) => Err(format!("'{key}' is set more than once")),
     };
-    let path = one("path")?.ok_or("it has no path")?;
+    let path = single_value("path")?.ok_or("it has no path")?;
     check_path(&path)?;
-    if one("update")?.is_some_and(|update| update.starts_with('!')) {
+    if single_value("update")?.is_some_and(|update| update.starts_with('!')) {
         return Err("'update' would run a program".to_owned());
     }
-    let branch = one("branch")?;
+    let branch = single_value("branch")?;
     if branch.as_ref().is_some_and(|branch| branch.is_empty() || branch.starts_with('-')) {
         return Err("'branch' is not a valid branch name".to_owned());
     }
-    let url =
-        one("url")?.ok_or_else(|| "it has no url".to_owned()).and_then(|url| read_url(&url, base));
+    let url = single_value("url")?
+        .ok_or_else(|| "it has no url".to_owned())
+        .and_then(|url| read_url(&url, base));
     let path = path.as_str().into();
     Ok((name, SubmoduleValues { path, branch, url }))
 }

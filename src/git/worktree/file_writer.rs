@@ -360,7 +360,7 @@ pub(in crate::git) fn left_to_git(
     let [encoding, ident] = LeftToGit::ATTRIBUTES;
     let has = |attribute: &str, counts: fn(StateRef<'_>) -> bool| {
         let mut matches = outcome.iter_selected().map(|outcome| outcome.assignment);
-        matches.any(|one| one.name.as_str() == attribute && counts(one.state))
+        matches.any(|assignment| assignment.name.as_str() == attribute && counts(assignment.state))
     };
     Ok(if has(encoding, |state| matches!(state, StateRef::Value(_))) {
         Some(LeftToGit::Encoding)

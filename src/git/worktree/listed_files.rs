@@ -29,8 +29,8 @@ impl Repo {
         let mut files: Vec<RepoPath> =
             tracked.map(|entry| RepoPath::new(entry.path_in(backing).to_vec())).collect();
         let untracked = untracked::find(world, self, &index)?;
-        let new = untracked.into_iter().filter(|one| one.kind == UntrackedKind::File);
-        files.extend(new.map(|one| one.path));
+        let new = untracked.into_iter().filter(|entry| entry.kind == UntrackedKind::File);
+        files.extend(new.map(|entry| entry.path));
         files.sort();
         // A path in conflict has several entries.
         files.dedup();

@@ -41,7 +41,7 @@ impl Repo {
     pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
         let others = self.other_git_dirs();
         let mut worktrees: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
-        worktrees.sort_by(|one, other| one.root.cmp(&other.root));
+        worktrees.sort_by(|worktree, other| worktree.root.cmp(&other.root));
         worktrees
     }
 

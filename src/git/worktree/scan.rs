@@ -118,7 +118,7 @@ impl Scan {
     #[must_use]
     pub fn limited_to(&self, paths: &BTreeSet<RepoPath>) -> Scan {
         let among =
-            |list: &[RepoPath]| list.iter().filter(|it| paths.contains(it)).cloned().collect();
+            |list: &[RepoPath]| list.iter().filter(|path| paths.contains(path)).cloned().collect();
         let untracked = self.untracked.iter().filter(|file| paths.contains(&file.path));
         Scan {
             head: self.head.clone(),

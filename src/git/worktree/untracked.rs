@@ -63,13 +63,13 @@ pub(in crate::git) fn add_unsearchable(
         return;
     }
     for (path, error) in directories {
-        let is_known = |one: &Untracked| {
-            one.kind == UntrackedKind::Unreadable && path.is_at_or_below(&one.path)
+        let is_known = |entry: &Untracked| {
+            entry.kind == UntrackedKind::Unreadable && path.is_at_or_below(&entry.path)
         };
         if untracked.iter().any(is_known) {
             continue;
         }
-        untracked.retain(|one| !one.path.is_at_or_below(path));
+        untracked.retain(|entry| !entry.path.is_at_or_below(path));
         untracked.push(Untracked::unreadable(world, path.clone(), error));
     }
     untracked.sort_by(|a, b| a.path.cmp(&b.path));

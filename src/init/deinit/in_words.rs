@@ -15,11 +15,12 @@ pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<
     /// The maximum number of checkpoints that are named.
     const FEW: usize = 3;
     let mut all = checkpoints::list(repo, CheckpointKind::Named)?.sound;
-    all.retain(|one| {
-        let name = format!("refs/{}", one.git_ref);
+    all.retain(|checkpoint| {
+        let name = format!("refs/{}", checkpoint.git_ref);
         own.iter().any(|own| own.name.to_string() == name)
     });
-    let labels: Vec<_> = all.iter().rev().take(FEW).map(|one| format!("'{}'", one.label)).collect();
+    let labels: Vec<_> =
+        all.iter().rev().take(FEW).map(|checkpoint| format!("'{}'", checkpoint.label)).collect();
     let more = match all.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),

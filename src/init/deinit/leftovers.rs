@@ -130,7 +130,7 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
 
 fn remove_each(program: &str, names: &[&str]) -> String {
     match names {
-        [one] => format!("{program} clones remove {}", typed_word(one)),
+        [name] => format!("{program} clones remove {}", typed_word(name)),
         all => {
             let words = all.iter().map(|name| typed_word(name)).collect::<Vec<_>>().join(" ");
             format!("for name in {words}; do {program} clones remove \"$name\"; done")

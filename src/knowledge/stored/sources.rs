@@ -44,9 +44,9 @@ impl Sources {
                 Err(reason) => unreadable.push(UnreadableRecord { name: key.clone(), reason }),
             }
         }
-        records.sort_by(|one, other| {
+        records.sort_by(|source, other| {
             let rank = |record: &SourceRecord| (record.path.clone(), record.finished_at.clone());
-            (rank(one), &one.record_id).cmp(&(rank(other), &other.record_id))
+            (rank(source), &source.record_id).cmp(&(rank(other), &other.record_id))
         });
         Ok(Sources { tip, records, unreadable })
     }

@@ -155,7 +155,7 @@ fn show_once(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
 fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<MatchedPage>> {
     let (mut pages, mut seen) = (Vec::new(), BTreeSet::new());
     for typed in ids {
-        let one = match opened.find(&typed.id) {
+        let matched_page = match opened.find(&typed.id) {
             Err(error)
                 if error.code() == Code::PageNotFound
                     && !error.details().contains_key("begin_so") =>
@@ -169,8 +169,8 @@ fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Mat
                 MatchedPage::Mapped(row, page)
             }
         };
-        if seen.insert(one.page().id) {
-            pages.push(one);
+        if seen.insert(matched_page.page().id) {
+            pages.push(matched_page);
         }
     }
     Ok(pages)

@@ -107,7 +107,7 @@ fn sizes_once(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
     let opened = open(session, None)?;
     opened.adds_up()?;
     let freshness = Freshness::of(session);
-    let one = |scope: &ScopeRow| ScopeStats {
+    let stats_of = |scope: &ScopeRow| ScopeStats {
         scope_id: scope.scope.clone(),
         commit: scope.revision.clone(),
         pages: scope.totals.pages,
@@ -116,7 +116,7 @@ fn sizes_once(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
         stale: freshness.is_stale(scope),
         ..ScopeStats::default()
     };
-    let scopes = opened.scopes.iter().map(one).collect();
+    let scopes = opened.scopes.iter().map(stats_of).collect();
     Ok((opened, scopes))
 }
 

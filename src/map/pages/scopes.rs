@@ -276,11 +276,12 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     }
     let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
     let meant = meant(session, &ids.map(String::as_str), id);
-    let [one] = meant.as_slice() else {
+    let [scope_id] = meant.as_slice() else {
         return Err(not_one(id, &meant));
     };
-    let record =
-        all.iter_mut().find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
+    let record = all
+        .iter_mut()
+        .find_map(|(scopes, shared)| Some((scopes.records.remove(scope_id)?, *shared)));
     record.ok_or_else(|| not_one(id, &[]))
 }
 
@@ -316,6 +317,6 @@ fn context(session: &Session, shared: bool) -> SystemContext {
     let commit = session.repo.head().ok().and_then(|head| head.commit());
     // `doctor` reports a manifest that cannot be read.
     let manifest = commit.and_then(|commit| manifest_of(session, commit).ok().flatten());
-    let (tenant, colony) = manifest.map(|it| (it.tenant, it.colony)).unzip();
+    let (tenant, colony) = manifest.map(|manifest| (manifest.tenant, manifest.colony)).unzip();
     SystemContext { tenant, colony, shared }
 }

@@ -102,7 +102,7 @@ fn to_unmap(session: &Session, word: &str) -> Result<String> {
     let meant = meant(session, &ids.iter().map(String::as_str), word);
     match meant.as_slice() {
         [] => Ok(word.to_owned()),
-        [one] => Ok(one.clone()),
+        [scope_id] => Ok(scope_id.clone()),
         many => Err(not_one(word, many)),
     }
 }

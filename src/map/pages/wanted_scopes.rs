@@ -18,7 +18,7 @@ pub(super) fn retain_meant(
     let ids = scopes.iter().map(|scope| scope.scope.as_str());
     let meant = scopes::meant(session, &ids, wanted);
     match meant.as_slice() {
-        [one] => scopes.retain(|scope| scope.scope == *one),
+        [scope_id] => scopes.retain(|scope| scope.scope == *scope_id),
         [] => return Err(no_scope(session, wanted)),
         many => return Err(scopes::not_one(wanted, many)),
     }
@@ -50,7 +50,7 @@ pub(super) fn retain_wanted(
                 let ids = scopes.iter().filter_map(|scope| scope_record::committed(&scope.scope));
                 let meant = scopes::meant(session, &ids, word);
                 let private = match meant.as_slice() {
-                    [one] => scope_record::of_worktree(one),
+                    [scope_id] => scope_record::of_worktree(scope_id),
                     [] => return Err(no_scope(session, &scope_record::of_worktree(word))),
                     many => return Err(scopes::not_one(wanted, many)),
                 };
@@ -90,8 +90,8 @@ fn no_scope(session: &Session, wanted: &str) -> Error {
             let message = format!("no scope of this worktree is '{wanted}'");
             Error::new(Code::ScopeNotFound, message).hint("git colony pages stats")
         }
-        [one, ..] => {
-            let message = format!("'{one}' is recorded, but its pages were not made here");
+        [scope_id, ..] => {
+            let message = format!("'{scope_id}' is recorded, but its pages were not made here");
             Error::new(Code::ScopeNotFound, message).hint("git colony map")
         }
     }

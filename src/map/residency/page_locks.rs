@@ -230,8 +230,8 @@ pub fn extend(session: &Session, name: &str, seconds: f64) -> Result<ExtendRepor
 }
 
 fn all_failed(names: &[String], error: &str) -> Vec<FailedPage> {
-    let one = |name: &String| FailedPage { page_id: name.clone(), error: error.to_owned() };
-    names.iter().map(one).collect()
+    let failed_page = |name: &String| FailedPage { page_id: name.clone(), error: error.to_owned() };
+    names.iter().map(failed_page).collect()
 }
 
 fn unusable(why: &Unusable) -> String {

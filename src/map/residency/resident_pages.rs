@@ -273,12 +273,12 @@ impl ResidentReport {
         rendering: Rendering,
     ) -> Result<()> {
         let mut texts = Vec::new();
-        for one in kept {
-            match read(session, one, rendering) {
-                Ok(text) => texts.push((one, text)),
+        for kept_page in kept {
+            match read(session, kept_page, rendering) {
+                Ok(text) => texts.push((kept_page, text)),
                 Err(error) if error.code() == Code::CacheUnusable => return Err(error),
                 Err(_) => self.left_out.push(LeftOutPage {
-                    page_id: one.page.id,
+                    page_id: kept_page.page.id,
                     reason: LeftOutReason::ObjectMissing,
                 }),
             }
@@ -288,29 +288,36 @@ impl ResidentReport {
         loop {
             let text: String = texts.iter().map(|(_, text)| text.as_str()).collect();
             let tokens = tokenizer.count(&text);
-            let rank = |one: &KeptPage<'_>| (one.is_held, one.resident.priority, one.resident.used);
-            let first =
-                texts.iter().enumerate().min_by_key(|(_, (one, _))| rank(one)).map(|(at, _)| at);
+            let rank = |kept_page: &KeptPage<'_>| {
+                (kept_page.is_held, kept_page.resident.priority, kept_page.resident.used)
+            };
+            let first = texts
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, (kept_page, _))| rank(kept_page))
+                .map(|(at, _)| at);
             let Some(at) = first.filter(|_| tokens > budget) else {
                 self.text = Some(text);
                 self.text_tokens = Some(tokens);
                 return Ok(());
             };
-            let (one, _) = texts.remove(at);
-            self.left_out
-                .push(LeftOutPage { page_id: one.page.id, reason: LeftOutReason::OverBudget });
+            let (kept_page, _) = texts.remove(at);
+            self.left_out.push(LeftOutPage {
+                page_id: kept_page.page.id,
+                reason: LeftOutReason::OverBudget,
+            });
         }
     }
 }
 
 /// Reads the text of a page as it is printed.
-fn read(session: &Session, one: &KeptPage<'_>, rendering: Rendering) -> Result<String> {
-    let reading = Reading::of(session, one.stored.place.as_deref())?;
+fn read(session: &Session, kept_page: &KeptPage<'_>, rendering: Rendering) -> Result<String> {
+    let reading = Reading::of(session, kept_page.stored.place.as_deref())?;
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let library = reading.library();
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
     let shown = PageTexts::new(&library, &reader, rendering, tokenizer)
-        .show(&one.stored.scope, &one.page)?;
+        .show(&kept_page.stored.scope, &kept_page.page)?;
     Ok(shown.printed)
 }

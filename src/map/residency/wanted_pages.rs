@@ -220,7 +220,7 @@ fn in_state(state: &mut State, name: &str) -> Result<std::result::Result<Wanted,
     let pages = unless_busy(state.pages_between(from, to))?;
     Ok(match pages.as_slice() {
         [] => Err(MissingReason::NotFound.into()),
-        [one] => Ok(Wanted { id: one.id, page: None }),
+        [page] => Ok(Wanted { id: page.id, page: None }),
         several => Err(Missed::several(several.len())),
     })
 }

@@ -131,12 +131,12 @@ fn moves_only(
 }
 
 /// Returns `true` if two routes have one effect; the numbers of their rows may differ.
-fn same(one: &Route, other: &Route) -> bool {
-    match (one, other) {
+fn same(route: &Route, other: &Route) -> bool {
+    match (route, other) {
         (
-            Route::KnowledgeBase { profile: one, .. },
-            Route::KnowledgeBase { profile: other, .. },
-        ) => one == other,
+            Route::KnowledgeBase { profile: own_profile, .. },
+            Route::KnowledgeBase { profile: other_profile, .. },
+        ) => own_profile == other_profile,
         (Route::Vcm { .. }, Route::Vcm { .. }) | (Route::Nowhere, Route::Nowhere) => true,
         _ => false,
     }

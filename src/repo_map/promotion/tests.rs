@@ -268,7 +268,7 @@ impl Case<'_> {
             |row: &RouteRow| map.knowledge_routing.iter().filter(|other| *other == row).count();
         let routed = routed
             .filter(|(_, row)| alike(row) == 1 && changed.map.knowledge_routing.contains(row));
-        for written in kept.map(|it| it.0).chain(routed.map(|it| it.0)) {
+        for written in kept.map(|pair| pair.0).chain(routed.map(|pair| pair.0)) {
             let written = written.trim_end();
             assert!(new.contains(written), "{written}\nis not in\n{new}");
         }
@@ -332,7 +332,7 @@ fn moved(text: &str, files: &[&str], direction: Direction) -> Result<String, Ref
     let targets: Vec<Target> = files.iter().map(target).collect();
     let files = Files { all: &all, targets: &targets };
     let map = RepoMap::read(text.as_bytes()).map.unwrap();
-    change(text, &map, files, direction).unwrap().map(|it| it.text)
+    change(text, &map, files, direction).unwrap().map(|changed| changed.text)
 }
 
 const MAP: &str = "\

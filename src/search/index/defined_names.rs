@@ -107,7 +107,8 @@ fn name_of<'a>(line: &'a str, text: &'a str) -> Option<&'a str> {
         first_name(directive.trim_start().strip_prefix("define ")?.trim_start())
     } else if let Some(end) = line.strip_prefix("} ") {
         // The end of 'typedef struct {'.
-        first_name(end).filter(|name| end.strip_prefix(name).is_some_and(|it| it.starts_with(';')))
+        first_name(end)
+            .filter(|name| end.strip_prefix(name).is_some_and(|rest| rest.starts_with(';')))
     } else if let Some(lisp) = line.strip_prefix("(def") {
         let name = lisp.split_once(' ')?.1.trim_start_matches(['(', ' ']);
         name.split(|c: char| c.is_whitespace() || c == ')').next()
@@ -134,7 +135,10 @@ fn after_word(line: &str) -> Option<&str> {
         "typedef" => name_of_typedef(rest),
         "const" | "static" => name_of_value(rest, word),
         "let" => {
-            let rest = ["mut ", "rec "].iter().find_map(|it| rest.strip_prefix(it)).unwrap_or(rest);
+            let rest = ["mut ", "rec "]
+                .iter()
+                .find_map(|prefix| rest.strip_prefix(prefix))
+                .unwrap_or(rest);
             first_name(rest).filter(|_| rest.contains(['=', ':']))
         }
         "type" | "val" | "var" => first_name(rest),
@@ -168,7 +172,7 @@ fn name_of_value<'a>(rest: &'a str, word: &str) -> Option<&'a str> {
 
 /// Returns `true` for the text before the parameters of a function that returns a structure.
 fn is_function_of_type(before: &str) -> bool {
-    let mut names = before.split(|c| !is_of_name(c)).filter(|it| !it.is_empty());
+    let mut names = before.split(|c| !is_of_name(c)).filter(|name| !name.is_empty());
     names.nth(1).is_some() && !before.contains(['{', '<', '=', ';', ':'])
 }
 
@@ -257,8 +261,8 @@ fn assigned_function(line: &str) -> Option<&str> {
     let is_arrow = function.contains("=>")
         && (function.starts_with('(')
             || first_name(function)
-                .and_then(|it| function.strip_prefix(it))
-                .is_some_and(|it| it.trim_start().starts_with("=>")));
+                .and_then(|parameter| function.strip_prefix(parameter))
+                .is_some_and(|rest| rest.trim_start().starts_with("=>")));
     let is_function = function.starts_with("function") || is_arrow || value.starts_with("class ");
     let is_name = !name.is_empty() && name != "exports" && name.chars().all(is_of_name);
     (is_name && (is_exported || is_function)).then_some(name)
@@ -305,7 +309,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<&str> {
-        within(text, 0..text.len()).map(|it| it.name).collect()
+        within(text, 0..text.len()).map(|definition| definition.name).collect()
     }
 
     /// Asserts that the first line of each text defines a name, and no other line one.

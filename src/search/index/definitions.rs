@@ -25,20 +25,21 @@ pub fn rank<E>(
         let (count, defining) = defining(view, &find(name)?);
         if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
             let score = rarity(view.passage_count(), count);
-            shares.extend(defining.into_iter().map(|it| Ranked { score, ..it }));
+            shares.extend(defining.into_iter().map(|definition| Ranked { score, ..definition }));
         }
     }
     // The shares of a passage stay in the order of the words.
-    shares.sort_by_key(|it| (it.document, it.passage));
+    shares.sort_by_key(|share| (share.document, share.passage));
     let whole = |shares: &[Ranked]| {
         let first = shares.first()?;
-        let score = shares.iter().fold(0.0, |sum, it| sum + it.score);
+        let score = shares.iter().fold(0.0, |sum, share| sum + share.score);
         (score > 0.0).then_some(Ranked { score, ..*first })
     };
-    let passages = shares
-        .chunk_by(|one, other| (one.document, one.passage) == (other.document, other.passage));
+    let passages = shares.chunk_by(|share, other| {
+        (share.document, share.passage) == (other.document, other.passage)
+    });
     let mut ranked: Vec<Ranked> = passages.filter_map(whole).collect();
-    for of_document in ranked.chunk_by_mut(|one, other| one.document == other.document) {
+    for of_document in ranked.chunk_by_mut(|passage, other| passage.document == other.document) {
         lower_repeated(Tuning::default().repeated, of_document);
     }
     ranked.sort_unstable_by(order);

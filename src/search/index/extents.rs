@@ -18,9 +18,10 @@ const MAX_QUOTED: usize = 400;
 /// Returns the bytes of the first definition within a range of a text whose name is this word, as the index has it.
 pub fn definition(text: &str, within: Range<usize>, word: &str) -> Option<Range<usize>> {
     let is_asked = |name: &str| words::of(name).pop().as_deref() == Some(word);
-    let start = defined_names::within(text, within).find(|it| is_asked(it.name))?.line;
+    let start =
+        defined_names::within(text, within).find(|definition| is_asked(definition.name))?.line;
     let defined = text.get(start..)?;
-    if let Some(line) = defined.split_inclusive('\n').next().filter(|it| it.starts_with('}')) {
+    if let Some(line) = defined.split_inclusive('\n').next().filter(|line| line.starts_with('}')) {
         return Some(beginning(text.get(..start)?)?..start + line.len());
     }
     Some(type_above(text, start).unwrap_or(start)..start + length(defined))
@@ -102,13 +103,14 @@ impl Quoted {
                 (open, left) = (None, after);
                 continue;
             }
-            let marks = QUOTES.iter().filter_map(|it| Some((left.find(it.0)?, it)));
+            let marks = QUOTES.iter().filter_map(|quote| Some((left.find(quote.0)?, quote)));
             let Some((at, (mark, until))) = marks.min_by_key(|(at, _)| *at) else { break };
             open = Some(until);
             left = left.get(at + mark.len()..).unwrap_or_default();
         }
         // A mark alone, as in a comment, begins no text.
-        let closes = |mark: &str| rest().lines().take(MAX_QUOTED).any(|it| it.contains(mark));
+        let closes =
+            |mark: &str| rest().lines().take(MAX_QUOTED).any(|next_line| next_line.contains(mark));
         self.until = open.filter(|mark| was_open && self.until == Some(mark) || closes(mark));
         was_open
     }

@@ -13,7 +13,7 @@ pub fn only(question: &str) -> Option<&str> {
 /// Returns the name that a question asks for: its only word, or the only one that is written as in code.
 pub fn only_name(question: &str) -> Option<&str> {
     let name = only_word(question).or_else(|| {
-        let mut of_code = question.split_whitespace().map(trimmed).filter(|it| is_of_code(it));
+        let mut of_code = question.split_whitespace().map(trimmed).filter(|word| is_of_code(word));
         let name = of_code.next()?;
         of_code.all(|other| other == name).then_some(name)
     })?;
@@ -36,10 +36,10 @@ fn is_of_code(word: &str) -> bool {
     let inner = word.trim_matches('_');
     let mut pairs = inner.chars().zip(inner.chars().skip(1));
     let is_joined =
-        inner.split(JOINERS).count() > 1 && inner.split(JOINERS).all(|it| !it.is_empty());
+        inner.split(JOINERS).count() > 1 && inner.split(JOINERS).all(|part| !part.is_empty());
     inner.contains('_')
         || is_joined
-        || pairs.any(|(one, next)| one.is_lowercase() && next.is_uppercase())
+        || pairs.any(|(letter, next)| letter.is_lowercase() && next.is_uppercase())
 }
 
 #[cfg(test)]

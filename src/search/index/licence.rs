@@ -18,7 +18,10 @@ const WORDS: [&str; 3] = ["copyright", "license", "licence"];
 pub fn length(text: &str) -> usize {
     let end = comment_length(text);
     let comment = text.get(..end.min(MAX_LENGTH)).unwrap_or_default().to_lowercase();
-    if text.starts_with("#!") || end > MAX_LENGTH || !WORDS.iter().any(|it| comment.contains(it)) {
+    if text.starts_with("#!")
+        || end > MAX_LENGTH
+        || !WORDS.iter().any(|word| comment.contains(word))
+    {
         return 0;
     }
     let rest = text.get(end..).unwrap_or_default();
@@ -34,7 +37,7 @@ fn comment_length(text: &str) -> usize {
         let line = text.get(end..).and_then(|rest| rest.find('\n'));
         return if end == 0 { 0 } else { line.map_or(text.len(), |line| end + line + 1) };
     }
-    let is_comment = |line: &&str| LINE_COMMENTS.iter().any(|it| line.starts_with(it));
+    let is_comment = |line: &&str| LINE_COMMENTS.iter().any(|mark| line.starts_with(mark));
     let lines = text.split_inclusive('\n').take_while(is_comment);
     lines.map(str::len).sum()
 }

@@ -34,9 +34,11 @@ impl Iterator for Numbers<'_> {
 fn long_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let part = |byte: &u8, shift: u32| u32::from(byte & 0x7f) << shift;
     match bytes {
-        [one, two, rest @ ..] if *two < 0x80 => Some((part(one, 0) | part(two, 7), rest)),
-        [one, two, three, rest @ ..] if *three < 0x80 => {
-            Some((part(one, 0) | part(two, 7) | part(three, 14), rest))
+        [first, second, rest @ ..] if *second < 0x80 => {
+            Some((part(first, 0) | part(second, 7), rest))
+        }
+        [first, second, third, rest @ ..] if *third < 0x80 => {
+            Some((part(first, 0) | part(second, 7) | part(third, 14), rest))
         }
         _ => {
             let length = bytes.iter().take(5).position(|byte| *byte < 0x80)? + 1;

@@ -129,7 +129,7 @@ mod tests {
         let passages = cut(&text);
         let second = passages
             .iter()
-            .position(|it| text[it.range.clone()].starts_with("int two"))
+            .position(|passage| text[passage.range.clone()].starts_with("int two"))
             .expect("a passage begins with the definition");
         assert_eq!(passages[second].first_line, 65);
     }

@@ -51,7 +51,8 @@ pub fn cut(text: &str) -> Vec<IndexedPassage> {
         length: 0,
     };
     let passages_cut = passages::cut(text).into_iter();
-    let mut cut: Vec<_> = passages_cut.map(|it| passage(it.range, it.first_line)).collect();
+    let mut cut: Vec<_> =
+        passages_cut.map(|piece| passage(piece.range, piece.first_line)).collect();
     if cut.is_empty() {
         cut.push(passage(0..0, 1));
     }
@@ -125,12 +126,12 @@ impl Segment {
 
     /// Returns the words in order, each with its bytes.
     pub fn into_words(self) -> Vec<(Box<str>, Vec<u8>)> {
-        let whole = |(word, mut it): (Box<str>, Word)| {
-            it.close();
-            (word, it.bytes)
+        let whole = |(word, mut occurrences): (Box<str>, Word)| {
+            occurrences.close();
+            (word, occurrences.bytes)
         };
         let mut words: Vec<_> = self.words.into_iter().map(whole).collect();
-        words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        words.sort_unstable_by(|word, other| word.0.cmp(&other.0));
         words
     }
 
@@ -155,7 +156,7 @@ impl Segment {
         }
         let names = defined_names::within(text, 0..text.len());
         // The whole of a name comes after its parts.
-        let whole = names.filter_map(|it| words::of(it.name).pop());
+        let whole = names.filter_map(|definition| words::of(definition.name).pop());
         for name in
             whole.filter(|name| only.as_ref().is_none_or(|only| only.contains(name.as_str())))
         {
@@ -366,8 +367,8 @@ mod tests {
     fn a_walk_skips_passages_and_documents() {
         let numbers: &[u32] = &[3, 2, 0, 2, 200, 7, 1, 1, 4, 600];
         let mut first = Vec::new();
-        for &it in numbers {
-            write(&mut first, it);
+        for &number in numbers {
+            write(&mut first, number);
         }
         let segment = |base, bytes: &[u8]| WordBytes { base, bytes: bytes.to_vec() };
         let segments = [segment(0, &first), segment(50, &[0, 1, 0, 2])];

@@ -99,7 +99,7 @@ fn counted(all: Vec<(String, bool)>) -> Vec<QueryWord> {
         if is_stop_word && !only_stop_words {
             continue;
         }
-        match words.iter_mut().find(|it| it.word == word) {
+        match words.iter_mut().find(|query_word| query_word.word == word) {
             Some(known) => known.count += 1,
             None if is_full => {}
             None => words.push(QueryWord { word, count: 1 }),
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn words_of(query: &Query) -> Vec<&str> {
-        query.words.iter().map(|it| it.word.as_str()).collect()
+        query.words.iter().map(|query_word| query_word.word.as_str()).collect()
     }
 
     #[test]

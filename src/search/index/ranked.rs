@@ -66,17 +66,17 @@ pub(super) fn lower_repeated(factor: f32, ranked: &mut [Ranked]) {
     }
     ranked.sort_unstable_by(order);
     let mut left = 1.0;
-    for it in ranked {
-        it.score *= left;
+    for passage in ranked {
+        passage.score *= left;
         left *= factor;
     }
 }
 
 /// The better one first; equal ones are in the order of the view.
 #[inline]
-pub fn order(one: &Ranked, other: &Ranked) -> Ordering {
-    let by_score = other.score.total_cmp(&one.score);
-    by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
+pub fn order(passage: &Ranked, other: &Ranked) -> Ordering {
+    let by_score = other.score.total_cmp(&passage.score);
+    by_score.then_with(|| (passage.document, passage.passage).cmp(&(other.document, other.passage)))
 }
 
 #[cfg(test)]
@@ -97,8 +97,8 @@ mod tests {
             };
             let mut all: Vec<Ranked> = scores.iter().enumerate().map(ranked).collect();
             let mut best = BestPassages::new(wanted);
-            for it in &all {
-                best.add(*it);
+            for passage in &all {
+                best.add(*passage);
             }
             all.sort_by(order);
             prop_assert_eq!(best.total, all.len());

@@ -64,9 +64,10 @@ pub fn rank<E>(
         let [path, name] = [PATH_MARK, NAME_MARK].map(|mark| find(&format!("{mark}{word}")));
         Ok(FoundWord { text: find(word)?, path: path?, name: name? })
     };
-    let asked = query.words.iter().map(|it| find_word(&it.word));
+    let asked = query.words.iter().map(|query_word| find_word(&query_word.word));
     let words: Vec<FoundWord> = asked.collect::<Result<_, E>>()?;
-    let mut all = |words: &[String]| words.iter().map(|it| find_word(it)).collect::<Result<_, E>>();
+    let mut all =
+        |words: &[String]| words.iter().map(|word| find_word(word)).collect::<Result<_, E>>();
     let (required, excluded): (Vec<FoundWord>, Vec<FoundWord>) =
         (all(&query.required)?, all(&query.excluded)?);
     let mut ranking = Ranking {
@@ -82,9 +83,9 @@ pub fn rank<E>(
     if query.words.len() <= FEW_WORDS {
         ranking.tuning.name *= 2.0;
     }
-    for (word, it) in words.iter().zip(&query.words) {
+    for (word, query_word) in words.iter().zip(&query.words) {
         #[expect(clippy::cast_precision_loss, reason = "a query has at most 64 words")]
-        ranking.terms.push(Term::of(view, word, it.count as f32));
+        ranking.terms.push(Term::of(view, word, query_word.count as f32));
     }
     for (words, wants) in [(&required, true), (&excluded, false)] {
         let filters = words.iter().map(|word| Filter {
@@ -168,7 +169,7 @@ struct Damping {
 impl Damping {
     fn of(tuning: Tuning, words: u64, count: usize) -> Damping {
         let mut damping = Damping { tuning, mean: mean(words, count).max(1.0), small: Vec::new() };
-        damping.small = (0..SMALL_LENGTH).map(|it| damping.by(it)).collect();
+        damping.small = (0..SMALL_LENGTH).map(|length| damping.by(length)).collect();
         damping
     }
 
@@ -199,7 +200,7 @@ struct Ranking<'a> {
 impl Ranking<'_> {
     fn run(&mut self, each: &mut impl FnMut(Ranked)) {
         loop {
-            let next = |it: &Term<'_>| it.text.document.min(it.path.document);
+            let next = |term: &Term<'_>| term.text.document.min(term.path.document);
             let id = self.terms.iter().map(next).min().unwrap_or(Postings::END);
             if id == Postings::END {
                 return;
@@ -208,8 +209,8 @@ impl Ranking<'_> {
             match position.and_then(|at| Some((at, self.view.document(at)?))) {
                 Some((position, document)) => {
                     self.rank_document(position, &document);
-                    for it in &self.ranked {
-                        each(*it);
+                    for passage in &self.ranked {
+                        each(*passage);
                     }
                 }
                 None => self.skip(id),
@@ -232,14 +233,14 @@ impl Ranking<'_> {
         self.ranked.clear();
         let shared = self.score(document);
         self.refuse(document.id);
-        for (passage, it) in self.passages.iter().enumerate() {
+        for (passage, candidate) in self.passages.iter().enumerate() {
             // A document that only its path is about is shown from its beginning.
-            let matches = it.score > 0.0 || (shared.path > 0.0 && passage == 0);
-            if matches && !it.is_refused {
+            let matches = candidate.score > 0.0 || (shared.path > 0.0 && passage == 0);
+            if matches && !candidate.is_refused {
                 self.ranked.push(Ranked {
                     document: position,
                     passage,
-                    score: it.score + shared.all,
+                    score: candidate.score + shared.all,
                 });
             }
         }
@@ -309,16 +310,16 @@ impl Ranking<'_> {
             filter.text.seek(id);
             filter.path.seek(id);
             let has = filter.path.document == id;
-            self.passages.iter_mut().for_each(|it| it.has = has);
+            self.passages.iter_mut().for_each(|passage| passage.has = has);
             let mut is_left = filter.text.document == id;
             while is_left {
-                if let Some(it) = self.passages.get_mut(filter.text.passage as usize) {
-                    it.has = true;
+                if let Some(passage) = self.passages.get_mut(filter.text.passage as usize) {
+                    passage.has = true;
                 }
                 is_left = filter.text.next_passage();
             }
-            for it in &mut self.passages {
-                it.is_refused |= it.has != filter.wants;
+            for passage in &mut self.passages {
+                passage.is_refused |= passage.has != filter.wants;
             }
         }
     }
@@ -380,7 +381,7 @@ mod tests {
         for (number, (name, text)) in (0..).zip(documents) {
             let passages = segment.add(name, text);
             if *name != "other" {
-                view.push(number, passages.iter().map(|it| it.length));
+                view.push(number, passages.iter().map(|passage| passage.length));
             }
         }
         let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
@@ -391,9 +392,11 @@ mod tests {
         };
         let query = Query::parse(query, Syntax::Expression);
         let mut best = BestPassages::new(9);
-        let Ok(()) = rank(&view, &query, Tuning::default(), find, |it| best.add(it));
+        let Ok(()) = rank(&view, &query, Tuning::default(), find, |passage| best.add(passage));
         let ranked = best.into_sorted().into_iter();
-        ranked.map(|it| documents[view.document(it.document).unwrap().id as usize].0).collect()
+        ranked
+            .map(|passage| documents[view.document(passage.document).unwrap().id as usize].0)
+            .collect()
     }
 
     const DOCUMENTS: &[(&str, &str)] = &[

@@ -128,7 +128,7 @@ impl View {
     #[inline]
     pub fn position(&self, id: u32) -> Option<usize> {
         let position = self.positions.get(id as usize).copied();
-        position.and_then(|it| it.checked_sub(1)).map(|it| it as usize)
+        position.and_then(|one_based| one_based.checked_sub(1)).map(|offset| offset as usize)
     }
 
     /// Returns the document at a position.
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn listed(view: &View) -> Vec<(u32, Vec<u32>)> {
-        let listed = |it: ViewedDocument<'_>| (it.id, it.lengths().collect());
+        let listed = |document: ViewedDocument<'_>| (document.id, document.lengths().collect());
         view.documents().map(listed).collect()
     }
 
@@ -234,15 +234,15 @@ mod tests {
         assert_eq!(View::of_bytes(bytes), Some(view.clone()));
         assert_eq!((view.document_count(), view.passage_count(), view.word_count()), (3, 3, 304));
         let document = view.position(900).and_then(|at| view.document(at));
-        assert_eq!(document.map(|it| it.id), Some(900));
+        assert_eq!(document.map(|document| document.id), Some(900));
         assert_eq!((view.position(3), view.position(901)), (None, None));
     }
 
     #[test]
     fn a_document_of_two_views_counts_once() {
-        let one = view(&[(1, &[10]), (2, &[20])]);
-        let other = view(&[(2, &[20]), (3, &[30])]);
-        let joined = View::join(&[Rc::new(one), Rc::new(other)]);
+        let first = view(&[(1, &[10]), (2, &[20])]);
+        let second = view(&[(2, &[20]), (3, &[30])]);
+        let joined = View::join(&[Rc::new(first), Rc::new(second)]);
         let wanted = [(1, vec![10]), (2, vec![20]), (3, vec![30])];
         assert_eq!(listed(&joined), wanted);
     }

@@ -118,10 +118,10 @@ impl Words {
 
     fn pairs(&mut self, run: &str, each: &mut impl FnMut(Word<'_>)) {
         let mut before = None;
-        let mut pair = |one: char, other: char, part: &mut String| {
+        let mut pair = |first: char, second: char, part: &mut String| {
             part.clear();
-            part.push(one);
-            part.push(other);
+            part.push(first);
+            part.push(second);
             each(Word { whole: part, stem: part });
         };
         for c in run.chars().filter(|&c| c != '_') {
@@ -169,7 +169,7 @@ fn stem_length(word: &[u8]) -> usize {
     let has_vowel = |stem: &[u8]| stem.iter().any(is_vowel);
     // `stopped` and `stopping` are `stop`, `merged` and `merge` are `merg`.
     let trimmed = |stem: &[u8]| match stem {
-        [.., one, other] if one == other && !is_vowel(one) && !b"ls".contains(one) => {
+        [.., letter, next] if letter == next && !is_vowel(letter) && !b"ls".contains(letter) => {
             stem.len() - 1
         }
         [.., b'e'] if stem.len() > 3 => stem.len() - 1,
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn endings_make_no_difference() {
-        for (one, other) in [
+        for (word, other) in [
             ("merges", "merge"),
             ("merged", "merging"),
             ("merged", "merge"),
@@ -223,10 +223,10 @@ mod tests {
             ("classes", "class"),
             ("files", "file"),
         ] {
-            assert_eq!(of(one), of(other), "{one} {other}");
+            assert_eq!(of(word), of(other), "{word} {other}");
         }
-        for (one, other) in [("status", "stat"), ("bus", "bu"), ("string", "str"), ("red", "r")] {
-            assert_ne!(of(one), of(other), "{one} {other}");
+        for (word, other) in [("status", "stat"), ("bus", "bu"), ("string", "str"), ("red", "r")] {
+            assert_ne!(of(word), of(other), "{word} {other}");
         }
     }
 

@@ -126,7 +126,7 @@ impl ProtectedBranches {
             return Some(of(None, &problem.sentence()));
         }
         self.sources.iter().find_map(|source| {
-            let pattern = source.parsed.iter().find(|one| one.matches(&path, false))?;
+            let pattern = source.parsed.iter().find(|pattern| pattern.matches(&path, false))?;
             Some(of(Some(pattern), &source.origin))
         })
     }

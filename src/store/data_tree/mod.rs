@@ -220,20 +220,20 @@ pub(crate) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
 }
 
 /// Returns `true` if two values are equal; an absent one equals an absent one.
-pub(crate) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
-    match (one, other) {
+pub(crate) fn same(node: Option<&Node>, other: Option<&Node>) -> bool {
+    match (node, other) {
         (None, None) => true,
-        (Some(one), Some(other)) => equal(one, other),
+        (Some(node), Some(other)) => equal(node, other),
         _ => false,
     }
 }
 
-fn equal(one: &Node, other: &Node) -> bool {
-    let (some, others) = (one.entries(), other.entries());
-    match (&one.data, &other.data) {
-        (Data::Scalar(one), Data::Scalar(other)) => one == other,
+fn equal(node: &Node, other: &Node) -> bool {
+    let (some, others) = (node.entries(), other.entries());
+    match (&node.data, &other.data) {
+        (Data::Scalar(scalar), Data::Scalar(other)) => scalar == other,
         // One of them may be written as parts.
-        (Data::Whole(_), _) | (_, Data::Whole(_)) => one.canonical() == other.canonical(),
+        (Data::Whole(_), _) | (_, Data::Whole(_)) => node.canonical() == other.canonical(),
         (Data::List(..), Data::List(..)) => {
             let mut pairs = some.iter().zip(others);
             some.len() == others.len() && pairs.all(|(a, b)| equal(&a.value, &b.value))
@@ -244,7 +244,7 @@ fn equal(one: &Node, other: &Node) -> bool {
             if pairs.all(|(a, b)| a.key == b.key && equal(&a.value, &b.value)) {
                 return true;
             }
-            one.canonical() == other.canonical()
+            node.canonical() == other.canonical()
         }
         _ => false,
     }

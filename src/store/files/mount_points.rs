@@ -12,9 +12,9 @@ pub fn first_in(folder: &Path) -> Option<PathBuf> {
 
 /// Returns `true` if nothing can be renamed from one folder into another: they are on two file systems, or below two mount
 /// points of one. A folder that is not there yet counts as the one that it will be made in.
-pub fn are_apart(one: &Path, other: &Path) -> bool {
+pub fn are_apart(folder: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.ancestors().find_map(|above| above.canonicalize().ok());
-    let Some((one, other)) = real(one).zip(real(other)) else {
+    let Some((folder, other)) = real(folder).zip(real(other)) else {
         return false;
     };
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
@@ -23,7 +23,7 @@ pub fn are_apart(one: &Path, other: &Path) -> bool {
         let around = points.iter().filter(|point| path.starts_with(point));
         around.max_by_key(|point| point.components().count())
     };
-    device(&one) != device(&other) || mount(&one) != mount(&other)
+    device(&folder) != device(&other) || mount(&folder) != mount(&other)
 }
 
 fn points() -> Vec<PathBuf> {

@@ -49,12 +49,12 @@ pub fn begin(session: &Session, folder: &Path) {
 }
 
 /// Returns `true` if two paths, which need not exist yet, are on one file system.
-pub(super) fn is_on_one_device(one: &Path, other: &Path) -> bool {
+pub(super) fn is_on_one_device(folder: &Path, other: &Path) -> bool {
     let device = |path: &Path| {
         let here = path.ancestors().find_map(FileIdentity::of);
         here.map(|identity| identity.device)
     };
-    device(one) == device(other)
+    device(folder) == device(other)
 }
 
 /// Lets the clean filters store in the git-lfs store again.

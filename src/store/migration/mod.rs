@@ -173,7 +173,7 @@ pub fn recorded(repo: &Repo) -> Result<Vec<Recorded>> {
         read_map(repo, entry.id, &mut map)?;
         migrations.push(Recorded { about, map });
     }
-    migrations.sort_by(|one, other| one.about.created_at.cmp(&other.about.created_at));
+    migrations.sort_by(|migration, other| migration.about.created_at.cmp(&other.about.created_at));
     Ok(migrations)
 }
 

@@ -305,7 +305,7 @@ impl Unrecorded<'_> {
         // undone since.
         let leads_here = |last: &ReflogEntry| last.new == after.commit && !last.message.is_empty();
         match entries {
-            [one] if leads_here(one) => plain(&one.message),
+            [entry] if leads_here(entry) => plain(&entry.message),
             [.., last] if leads_here(last) => {
                 let count = text::count(entries.len(), "move");
                 format!("{} (the last of {count} of HEAD)", plain(&last.message))

@@ -264,11 +264,14 @@ pub fn values_in(repo: &Repo, tree: Oid) -> Result<Values> {
 /// Adds the values of the list in a tree. One that is too large to be ours, or no text, lists nothing.
 fn add_list(repo: &Repo, tree: Oid, values: &mut Values) -> Result<()> {
     let list = repo.leaf_in(tree, &RepoPath::from(LIST))?.filter(TreeEntry::is_plain_file);
-    let is_ours = |list: &TreeEntry| repo.object_size(list.id).is_some_and(|it| it <= MAX_BYTES);
+    let is_ours =
+        |list: &TreeEntry| repo.object_size(list.id).is_some_and(|size| size <= MAX_BYTES);
     if let Some(list) = list.filter(is_ours) {
         let text = repo.read_blob(list.id)?;
         let lines = std::str::from_utf8(&text).unwrap_or_default().lines();
-        lines.filter_map(|line| u64::from_str_radix(line, 16).ok()).for_each(|it| values.add(it));
+        lines
+            .filter_map(|line| u64::from_str_radix(line, 16).ok())
+            .for_each(|value| values.add(value));
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ pub fn is_record(name: &RefName) -> bool {
     if let Some(kind) = [(AGENTS, 2), (DESKS, 1), (REMOTES, 1)].iter().find_map(kind) {
         return !COPIED_WORK.contains(&kind);
     }
-    let is_below = |folders: [&str; 2]| folders.iter().any(|it| text.starts_with(it));
+    let is_below = |folders: [&str; 2]| folders.iter().any(|folder| text.starts_with(folder));
     is_below([PUBLISHED, PRIVATE]) && !is_below([CHECKPOINTS, AUTOMATIC])
 }
 

@@ -40,7 +40,7 @@ pub fn has_keys(name: &RefName) -> bool {
         let place = ref_names::LOCAL_SCOPES.as_bytes();
         name.as_bytes().starts_with(place)
     };
-    let is_whole = whole.iter().any(|one| name.as_bytes() == one.as_bytes());
+    let is_whole = whole.iter().any(|record| name.as_bytes() == record.as_bytes());
     is_whole || is_blackboard(name) || is_of_worktree()
 }
 

@@ -75,7 +75,7 @@ fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
         let message = format!("there are more than {MAX_PATTERNS} patterns");
         return Err(Fault { position: items.get(MAX_PATTERNS).map(|item| item.position), message });
     }
-    let one = |item: &Placed| match &item.node {
+    let pattern_of = |item: &Placed| match &item.node {
         Node::Text(_) if is_tagged(source, item.position) => Err(fault(
             item.position,
             "there is a YAML tag before it; a pattern that begins with '!' needs quotes",
@@ -87,7 +87,7 @@ fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
         )),
         _ => Err(fault(item.position, "a pattern is not a text")),
     };
-    items.iter().map(one).collect()
+    items.iter().map(pattern_of).collect()
 }
 
 fn pattern(text: &str, position: Position) -> Result<PathPattern, Fault> {
@@ -189,12 +189,12 @@ mod tests {
                 assert_eq!(read_scope(&whole).unwrap(), both, "{text:?}");
             }
         }
-        let one = |scope: &str| read_scope(&format!("---\nscope: {scope}\n---\n")).unwrap();
-        assert_eq!(one("src/**"), ["src/**"]);
-        assert_eq!(one("|-\n  - src/**"), ["src/**"]);
-        assert_eq!(one("[]"), [""; 0]);
-        assert_eq!(one("['a!b', c]"), ["a!b", "c"]);
-        assert_eq!(one("['!b', c]"), ["!b", "c"]);
+        let patterns_of = |scope: &str| read_scope(&format!("---\nscope: {scope}\n---\n")).unwrap();
+        assert_eq!(patterns_of("src/**"), ["src/**"]);
+        assert_eq!(patterns_of("|-\n  - src/**"), ["src/**"]);
+        assert_eq!(patterns_of("[]"), [""; 0]);
+        assert_eq!(patterns_of("['a!b', c]"), ["a!b", "c"]);
+        assert_eq!(patterns_of("['!b', c]"), ["!b", "c"]);
         assert_eq!(read_scope("\u{feff}---\nscope: [a]\n---").unwrap(), ["a"]);
     }
 

@@ -133,7 +133,7 @@ fn new_table(text: &str, project: &Project) -> String {
 }
 
 fn lines_of(resources: &[Resource]) -> String {
-    let lines = resources.iter().map(|it| format!("  {},\n", inline(it)));
+    let lines = resources.iter().map(|resource| format!("  {},\n", inline(resource)));
     lines.collect::<Vec<_>>().concat()
 }
 
@@ -147,7 +147,8 @@ fn add_to(text: &str, list: &List, resources: &[Resource]) -> String {
     };
     let after = text.get(last.end..list.range.end).unwrap_or_default();
     let comma = comma_in(after).map(|at| last.end + at + 1);
-    let is_on_lines = text.get(list.range.clone()).is_some_and(|it| it.contains('\n'));
+    let is_on_lines =
+        text.get(list.range.clone()).is_some_and(|list_text| list_text.contains('\n'));
     let line_start = text.get(..last.start).and_then(|before| before.rfind('\n'));
     let indent = line_start.map_or("", |at| text.get(at + 1..last.start).unwrap_or_default());
     let between = if is_on_lines && indent.trim().is_empty() {
@@ -161,7 +162,8 @@ fn add_to(text: &str, list: &List, resources: &[Resource]) -> String {
         Some(at) if is_on_lines => rest + at,
         _ => rest,
     };
-    let new: Vec<String> = resources.iter().map(|it| format!("{between}{}", inline(it))).collect();
+    let new: Vec<String> =
+        resources.iter().map(|resource| format!("{between}{}", inline(resource))).collect();
     let ends = if comma.is_some() && is_on_lines { "," } else { "" };
     added.insert_str(place, &(new.join(",") + ends));
     if comma.is_none() {
@@ -223,9 +225,9 @@ fn list_of(text: &str, project: &str) -> Option<List> {
         ids: items.iter().map(id).collect(),
     };
     let starts = |range: &Range<usize>, with: char| {
-        text.get(range.clone()).is_some_and(|it| it.starts_with(with))
+        text.get(range.clone()).is_some_and(|source| source.starts_with(with))
     };
-    let is_inline = starts(&list.range, '[') && list.items.iter().all(|it| starts(it, '{'));
+    let is_inline = starts(&list.range, '[') && list.items.iter().all(|span| starts(span, '{'));
     is_inline.then_some(list)
 }
 

@@ -51,7 +51,7 @@ impl ResourceType {
 
     /// Returns the one of this name.
     pub fn named(name: &str) -> Option<ResourceType> {
-        ResourceType::ALL.into_iter().find(|it| it.name() == name)
+        ResourceType::ALL.into_iter().find(|resource_type| resource_type.name() == name)
     }
 }
 
@@ -97,7 +97,7 @@ impl ContextView {
 
     /// Returns the one of this name.
     pub fn named(name: &str) -> Option<ContextView> {
-        ContextView::ALL.into_iter().find(|it| it.name() == name)
+        ContextView::ALL.into_iter().find(|view| view.name() == name)
     }
 }
 
@@ -133,8 +133,8 @@ impl Project {
     /// Returns what a view sees, with everything that it inherits.
     pub fn policy(&self, view: ContextView) -> ViewPolicy {
         let mut seen = ViewPolicy::default();
-        for one in ContextView::ALL.into_iter().filter(|one| *one <= view) {
-            let own = self.views.iter().find(|(of, _)| *of == one);
+        for level in ContextView::ALL.into_iter().filter(|level| *level <= view) {
+            let own = self.views.iter().find(|(of, _)| *of == level);
             let Some((_, own)) = own else { continue };
             let own = own.clone();
             seen = ViewPolicy {

@@ -48,10 +48,14 @@ impl State {
             let mut turn = last_turn(connection, owner)?;
             forget(connection, owner, view)?;
             let known = fragments(connection, owner, None, view)?;
-            let found: BTreeSet<&FragmentName> = files.iter().map(|it| &it.name).collect();
-            let gone = known.iter().map(|it| &it.file.name).filter(|name| !found.contains(name));
+            let found: BTreeSet<&FragmentName> = files.iter().map(|file| &file.name).collect();
+            let gone = known
+                .iter()
+                .map(|fragment| &fragment.file.name)
+                .filter(|name| !found.contains(name));
             delete(connection, owner, gone)?;
-            let known: BTreeMap<_, _> = known.iter().map(|it| (&it.file.name, it)).collect();
+            let known: BTreeMap<_, _> =
+                known.iter().map(|fragment| (&fragment.file.name, fragment)).collect();
             let mut changed = 0;
             // The best is used last.
             for file in files.iter().rev() {
@@ -159,19 +163,19 @@ fn fragments(
     let mut line = TierLine::new(view);
     let mut fragments = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut it = fragment(row)?;
-        if it.used_at <= view.oldest() {
+        let mut fragment = fragment(row)?;
+        if fragment.used_at <= view.oldest() {
             continue;
         }
-        it.tier = line.next(it.file.tokens, it.used_at);
-        if last.is_none_or(|last| it.tier.is_some_and(|tier| tier <= last)) {
-            fragments.push(it);
+        fragment.tier = line.next(fragment.file.tokens, fragment.used_at);
+        if last.is_none_or(|last| fragment.tier.is_some_and(|tier| tier <= last)) {
+            fragments.push(fragment);
         }
         if last.is_some_and(|last| line.is_full(last)) {
             break;
         }
     }
-    fragments.sort_by(|one, other| one.file.name.cmp(&other.file.name));
+    fragments.sort_by(|fragment, other| fragment.file.name.cmp(&other.file.name));
     Ok(fragments)
 }
 
@@ -223,7 +227,7 @@ fn delete<'a>(
 fn put(
     connection: &Connection,
     owner: TierOwner<'_>,
-    it: &Fragment,
+    fragment: &Fragment,
     turn: i64,
 ) -> Result<(), Unusable> {
     let [repository, agent, project] = key(owner);
@@ -233,14 +237,14 @@ fn put(
         repository,
         agent,
         project,
-        it.file.name.resource,
-        it.file.name.path.as_bytes(),
-        it.file.hash,
-        signed(it.file.tokens),
-        signed(it.file.bytes),
+        fragment.file.name.resource,
+        fragment.file.name.path.as_bytes(),
+        fragment.file.hash,
+        signed(fragment.file.tokens),
+        signed(fragment.file.bytes),
         turn,
-        it.used_at,
-        signed(it.accesses),
+        fragment.used_at,
+        signed(fragment.accesses),
     ])?;
     Ok(())
 }

@@ -201,7 +201,7 @@ impl<'a> OpenLog<'a> {
     ) -> Result<Batch, Unusable> {
         let connection = database.reader();
         let transaction = connection.unchecked_transaction()?;
-        let one = |sql: &str| {
+        let query_number = |sql: &str| {
             let number = connection
                 .query_row(sql, [], |row| row.get::<_, Option<i64>>(0))
                 .optional()
@@ -213,8 +213,9 @@ impl<'a> OpenLog<'a> {
         let batch = read(&OpenLog {
             connection,
             epoch: epoch.unwrap_or_default(),
-            oldest: one("SELECT min(number) FROM events")?,
-            last: one("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?.unwrap_or(0),
+            oldest: query_number("SELECT min(number) FROM events")?,
+            last: query_number("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?
+                .unwrap_or(0),
         })?;
         transaction.commit()?;
         Ok(batch)

@@ -58,7 +58,7 @@ impl State {
     ) -> Result<Vec<Option<i64>>, Unusable> {
         self.update(|connection| {
             sweep(connection, now)?;
-            let one = |wanted: &Wanted| {
+            let lock_page = |wanted: &Wanted| {
                 match &wanted.page {
                     Some(page) => stored_pages::keep(connection, page)?,
                     None if stored_pages::find(connection, wanted.id)?.is_none() => {
@@ -68,7 +68,7 @@ impl State {
                 }
                 take(connection, owner, wanted.id, lock, now).map(Some)
             };
-            wanted.iter().map(one).collect()
+            wanted.iter().map(lock_page).collect()
         })
     }
 
@@ -81,7 +81,7 @@ impl State {
     ) -> Result<Vec<Unlocked>, Unusable> {
         self.update(|connection| {
             sweep(connection, now)?;
-            let one = |page: &PageKey| {
+            let unlock_page = |page: &PageKey| {
                 let sql = "DELETE FROM locks WHERE page = ?1 AND agent = ?2";
                 let deleted = connection.execute(sql, params![page.as_slice(), owner])?;
                 let others = on_page(connection, *page, now)?;
@@ -91,7 +91,7 @@ impl State {
                     _ => Unlocked::Deleted,
                 })
             };
-            let results = pages.iter().map(one).collect::<Result<Vec<_>, Unusable>>()?;
+            let results = pages.iter().map(unlock_page).collect::<Result<Vec<_>, Unusable>>()?;
             drop_unused(connection)?;
             Ok(results)
         })

@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn state_of_a_hub_on_a_network_goes_to_the_user() {
         let of_user = || Some(PathBuf::from("/state/git-colony"));
-        let (one, other) = (Path::new("/hubs/a.git"), Path::new("/hubs/b.git"));
-        assert_eq!(choose(one, None), one.join("colony/state"));
-        assert!(choose(one, of_user()).starts_with("/state/git-colony/colonies"));
-        assert_ne!(choose(one, of_user()), choose(other, of_user()));
+        let (hub, other) = (Path::new("/hubs/a.git"), Path::new("/hubs/b.git"));
+        assert_eq!(choose(hub, None), hub.join("colony/state"));
+        assert!(choose(hub, of_user()).starts_with("/state/git-colony/colonies"));
+        assert_ne!(choose(hub, of_user()), choose(other, of_user()));
         let folder = tempfile::tempdir().unwrap();
         assert!(!is_on_network(folder.path()));
     }

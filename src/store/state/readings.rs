@@ -73,17 +73,17 @@ pub struct ReadingCursor<'a> {
 
 impl Readings {
     /// Adds a file, which comes after all others.
-    pub fn add(&mut self, it: Reading<'_>) {
-        let FileStat { kind: _, size_bytes, modified, changed, inode } = it.stat;
-        let lengths = (u16::try_from(it.path.len()), u8::try_from(it.hash.len()));
+    pub fn add(&mut self, reading: Reading<'_>) {
+        let FileStat { kind: _, size_bytes, modified, changed, inode } = reading.stat;
+        let lengths = (u16::try_from(reading.path.len()), u8::try_from(reading.hash.len()));
         let (Ok(path), Ok(hash)) = lengths else {
             return;
         };
         self.packed.extend(path.to_le_bytes());
-        self.packed.extend(it.path);
+        self.packed.extend(reading.path);
         self.packed.push(hash);
-        self.packed.extend(it.hash.as_bytes());
-        for number in [size_bytes, inode, it.bytes, it.passages] {
+        self.packed.extend(reading.hash.as_bytes());
+        for number in [size_bytes, inode, reading.bytes, reading.passages] {
             self.packed.extend(number.to_le_bytes());
         }
         for time in [modified, changed] {
@@ -102,10 +102,10 @@ impl Readings {
 impl<'a> ReadingCursor<'a> {
     /// Returns a file. Each path comes after those that were asked for before.
     pub fn find(&mut self, path: &RepoPath) -> Option<Reading<'a>> {
-        while self.next.is_some_and(|it| it.path < path.as_bytes()) {
+        while self.next.is_some_and(|reading| reading.path < path.as_bytes()) {
             self.advance();
         }
-        self.next.filter(|it| it.path == path.as_bytes())
+        self.next.filter(|reading| reading.path == path.as_bytes())
     }
 
     /// Damaged bytes end early.

@@ -351,8 +351,8 @@ fn count<'a>(
         *counts.entry(scope).or_default() += 1;
     }
     for (scope, pages) in counts {
-        let values =
-            ["hits", "faults", "evictions"].map(|one| if one == column { "?3" } else { "0" });
+        let values = ["hits", "faults", "evictions"]
+            .map(|counter| if counter == column { "?3" } else { "0" });
         let sql = format!(
             "INSERT INTO counters (agent, scope, hits, faults, evictions) VALUES (?1, ?2, {})
                 ON CONFLICT DO UPDATE SET {column} = {column} + ?3",

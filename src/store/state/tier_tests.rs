@@ -72,9 +72,9 @@ impl Model {
         match step {
             Step::Hydrate(files) => {
                 self.forget();
-                self.line.retain(|it| files.iter().any(|(name, _)| *name == it.name));
+                self.line.retain(|fragment| files.iter().any(|(name, _)| *name == fragment.name));
                 for &(name, content) in files.iter().rev() {
-                    let old = self.line.iter().position(|it| it.name == name);
+                    let old = self.line.iter().position(|fragment| fragment.name == name);
                     let mut accesses = 0;
                     if let Some(old) = old {
                         if self.line[old].content == content {
@@ -87,11 +87,15 @@ impl Model {
             }
             Step::Access(names) => {
                 for name in names {
-                    let Some(at) = self.line.iter().position(|it| it.name == *name) else {
+                    let Some(at) = self.line.iter().position(|fragment| fragment.name == *name)
+                    else {
                         continue;
                     };
-                    let it = self.line.remove(at);
-                    self.line.insert(0, Simple { used_at: now, accesses: it.accesses + 1, ..it });
+                    let fragment = self.line.remove(at);
+                    self.line.insert(
+                        0,
+                        Simple { used_at: now, accesses: fragment.accesses + 1, ..fragment },
+                    );
                 }
             }
             Step::Wait(_) => self.forget(),
@@ -99,45 +103,49 @@ impl Model {
     }
 
     fn forget(&mut self) {
-        self.line.retain(|it| self.now - it.used_at < COLD_TIME);
+        self.line.retain(|fragment| self.now - fragment.used_at < COLD_TIME);
     }
 
     /// Fills one tier after the other with those that are not in one before it.
     fn tiers(&self) -> Vec<(Simple, Option<Tier>)> {
-        let idle = |it: &Simple| self.now - it.used_at;
-        let tokens = |it: &Simple| tokens(it.name, it.content);
-        let fits = |it: &&Simple| idle(it) < HOT_TIME && tokens(it) <= VIEW.hot_tokens;
+        let idle = |fragment: &Simple| self.now - fragment.used_at;
+        let tokens = |fragment: &Simple| tokens(fragment.name, fragment.content);
+        let fits =
+            |fragment: &&Simple| idle(fragment) < HOT_TIME && tokens(fragment) <= VIEW.hot_tokens;
         let mut sum = 0;
-        let is_room = |it: &&Simple| {
-            sum += tokens(it);
+        let is_room = |fragment: &&Simple| {
+            sum += tokens(fragment);
             sum <= VIEW.hot_tokens
         };
         let hot: Vec<&Simple> = self.line.iter().filter(fits).take_while(is_room).collect();
         let rest = |others: &[&Simple], time: i64, room: usize| {
-            let own = self.line.iter().filter(|it| !others.contains(it) && idle(it) < time);
+            let own = self
+                .line
+                .iter()
+                .filter(|fragment| !others.contains(fragment) && idle(fragment) < time);
             own.take(room).collect::<Vec<_>>()
         };
         let warm = rest(&hot, WARM_TIME, VIEW.warm);
         let cold = rest(&[hot.clone(), warm.clone()].concat(), COLD_TIME, VIEW.cold);
-        let tier = |it: &Simple| {
+        let tier = |fragment: &Simple| {
             let tiers = [(&hot, Tier::Hot), (&warm, Tier::Warm), (&cold, Tier::Cold)];
-            tiers.into_iter().find(|(all, _)| all.contains(&it)).map(|(_, tier)| tier)
+            tiers.into_iter().find(|(all, _)| all.contains(&fragment)).map(|(_, tier)| tier)
         };
-        let known = self.line.iter().filter(|it| idle(it) < COLD_TIME);
-        let mut rows: Vec<_> = known.map(|it| (it.clone(), tier(it))).collect();
-        rows.sort_by_key(|(it, _)| it.name);
+        let known = self.line.iter().filter(|fragment| idle(fragment) < COLD_TIME);
+        let mut rows: Vec<_> = known.map(|fragment| (fragment.clone(), tier(fragment))).collect();
+        rows.sort_by_key(|(fragment, _)| fragment.name);
         rows
     }
 }
 
-fn simple(it: &Fragment) -> (Simple, Option<Tier>) {
+fn simple(fragment: &Fragment) -> (Simple, Option<Tier>) {
     let simple = Simple {
-        name: it.file.name.path.as_bytes()[1],
-        content: it.file.hash.parse::<u8>().unwrap(),
-        used_at: it.used_at,
-        accesses: it.accesses,
+        name: fragment.file.name.path.as_bytes()[1],
+        content: fragment.file.hash.parse::<u8>().unwrap(),
+        used_at: fragment.used_at,
+        accesses: fragment.accesses,
     };
-    (simple, it.tier)
+    (simple, fragment.tier)
 }
 
 fn check(state: &mut State, model: &Model) {
@@ -174,8 +182,9 @@ proptest! {
                     let files: Vec<_> = hydrated.iter().map(|&(name, content)| file(name, content)).collect();
                     let (all, changed) = state.hydrate_tiers(OWNER, &files, view).unwrap();
                     prop_assert_eq!(all, state.fragments(OWNER, None, view).unwrap());
-                    let is_new = |it: &&Simple| !before.iter().any(|old| {
-                        old.name == it.name && old.content == it.content && model.now - old.used_at < COLD_TIME
+                    let is_new = |fragment: &&Simple| !before.iter().any(|old| {
+                        old.name == fragment.name && old.content == fragment.content
+                            && model.now - old.used_at < COLD_TIME
                     });
                     prop_assert_eq!(changed, model.line.iter().filter(is_new).count());
                 }
@@ -212,15 +221,15 @@ fn nothing_is_lost_where_much_is_hydrated() {
     let view = TierView { hot_tokens: 32_000, warm: 500, cold: 5_000, now: 1_000 };
     assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap().1, 1_000);
     let first = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
-    let count = |tier| first.iter().filter(|it| it.tier == Some(tier)).count();
+    let count = |tier| first.iter().filter(|fragment| fragment.tier == Some(tier)).count();
     assert_eq!([Tier::Hot, Tier::Warm, Tier::Cold].map(count), [12, 500, 488]);
     // The best are hot.
-    let best = first.iter().filter(|it| it.tier == Some(Tier::Hot));
-    assert!(best.map(|it| &it.file).eq(&files[..12]));
+    let best = first.iter().filter(|fragment| fragment.tier == Some(Tier::Hot));
+    assert!(best.map(|fragment| &fragment.file).eq(&files[..12]));
     assert_eq!(state.hydrate_tiers(OWNER, &files, view).unwrap().1, 0);
     let again = state.fragments(OWNER, Some(Tier::Cold), view).unwrap();
     assert_eq!(again, first);
-    let tokens: u64 = again.iter().map(|it| it.file.tokens).sum();
+    let tokens: u64 = again.iter().map(|fragment| fragment.file.tokens).sum();
     assert_eq!(tokens, 2_600_000);
 }
 
@@ -237,13 +246,13 @@ fn a_file_that_has_no_room_is_not_taken_in_again() {
     };
     let first = hydrated(&files);
     assert_eq!(first.len(), 5);
-    assert!(first.iter().all(|it| it.tier > Some(Tier::Hot)));
+    assert!(first.iter().all(|fragment| fragment.tier > Some(Tier::Hot)));
     assert_eq!(hydrated(&files), first);
     // With other content it is.
     let mut changed = files;
     changed[9] = file(9, 1);
     let last = hydrated(&changed);
-    assert!(last.iter().any(|it| it.file == changed[9]));
+    assert!(last.iter().any(|fragment| fragment.file == changed[9]));
 }
 
 #[test]

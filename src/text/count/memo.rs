@@ -29,9 +29,9 @@ pub(super) struct Memo {
 
 /// Works with what this thread remembers of a vocabulary.
 pub(super) fn with<T>(tokenizer: Tokenizer, work: impl FnOnce(&mut Memo) -> T) -> T {
-    MEMOS.with_borrow_mut(|[one, other]| {
+    MEMOS.with_borrow_mut(|[o200k, other]| {
         work(match tokenizer {
-            Tokenizer::O200k => one,
+            Tokenizer::O200k => o200k,
             Tokenizer::Cl100k | Tokenizer::Bytes => other,
         })
     })

@@ -302,7 +302,8 @@ mod tests {
             "Beams\n\nBending & shear\n\nOne line, 5 < 6 AB &unknown;.\n\n- first\n- second\n\na | b\n1 | 2\n\n\
              Code\n\n  x\n    y\n\na < b"
         );
-        let seen: Vec<_> = headings.iter().map(|it| (it.level, it.title.as_str())).collect();
+        let seen: Vec<_> =
+            headings.iter().map(|heading| (heading.level, heading.title.as_str())).collect();
         assert_eq!(seen, [(1, "Bending & shear"), (2, "Code")]);
         let document = read_text(Format::Html, html.as_bytes()).unwrap();
         assert_eq!(document.sections.len(), 3);

@@ -55,7 +55,8 @@ pub(super) fn read(json: &str) -> Result<(String, Vec<Section>), ReadFault> {
         text.push_str(source.trim_end());
         if cell.cell_type == "markdown" {
             let headings = super::markdown::headings(&source);
-            heading = headings.into_iter().last().map(|it| it.title).or(heading);
+            heading =
+                headings.into_iter().last().map(|last_heading| last_heading.title).or(heading);
         }
         sections.push(Section {
             path: format!("{number}"),
@@ -84,7 +85,9 @@ mod tests {
         let seen: Vec<_> = read
             .sections
             .iter()
-            .map(|it| (it.path.as_str(), it.heading.as_deref(), read.text_of(it)))
+            .map(|section| {
+                (section.path.as_str(), section.heading.as_deref(), read.text_of(section))
+            })
             .collect();
         assert_eq!(seen, [("1", Some("Fit"), "# Fit\nof a line"), ("2", Some("Fit"), "x = 1")]);
         for broken in [&b"{"[..], b"[]", b"{\"cells\": 1}"] {

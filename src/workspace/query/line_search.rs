@@ -131,7 +131,7 @@ impl LineSearch<'_> {
                     .collect();
                 let ended = running
                     .into_iter()
-                    .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+                    .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
                 ended.collect::<Vec<_>>()
             });
             for part in parts {

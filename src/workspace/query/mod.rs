@@ -183,13 +183,13 @@ impl<'a> Query<'a> {
         let started = world.now();
         let known = repositories(workspace)?;
         for name in &asked.repositories {
-            if !known.iter().any(|one| one.is_called(name)) {
+            if !known.iter().any(|repository| repository.is_called(name)) {
                 return Err(not_in_catalog(name));
             }
         }
-        let is_meant = |one: &CatalogRepository| {
+        let is_meant = |repository: &CatalogRepository| {
             let mut names = asked.repositories.iter();
-            asked.repositories.is_empty() || names.any(|name| one.is_called(name))
+            asked.repositories.is_empty() || names.any(|name| repository.is_called(name))
         };
         let id = world.nonce8() + &world.nonce8();
         let mut query = Query {

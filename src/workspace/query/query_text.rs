@@ -75,8 +75,8 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     let answers = query.each(|_| answers.next().unwrap_or_else(|| Ok(Answer::default())))?;
     let is_cut = answers.iter().any(|answer| answer.is_cut);
     let mut files_not_searched = NotSearched::default();
-    for one in &answers {
-        files_not_searched.add(one.not_searched);
+    for answer in &answers {
+        files_not_searched.add(answer.not_searched);
     }
     let hits: Vec<TextHit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
     Ok(QueryTextReport {
@@ -112,9 +112,9 @@ impl Search<'_> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(target) = targets.get(at) else { break };
-                let one = self.one(target, processors / at_once.max(1));
+                let answer = self.one(target, processors / at_once.max(1));
                 let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                answers.push((at, one));
+                answers.push((at, answer));
             }
         };
         std::thread::scope(|scope| {
@@ -127,7 +127,7 @@ impl Search<'_> {
         });
         let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
         answers.sort_by_key(|(at, _)| *at);
-        answers.into_iter().map(|(_, one)| one).collect()
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
     /// Searches one repository.

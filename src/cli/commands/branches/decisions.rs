@@ -153,7 +153,7 @@ impl Answer for DecisionReport {
             }
         }
         let rejected = decision.rejected.iter();
-        lines.extend(rejected.map(|one| format!("rejected: {one}")));
+        lines.extend(rejected.map(|alternative| format!("rejected: {alternative}")));
         lines
     }
 }

@@ -180,9 +180,9 @@ fn choices(session: &Session, args: &Args) -> Result<Vec<Choice>, Error> {
             choices.push(choice(session, path, how)?);
         }
     }
-    let twice = choices.iter().enumerate().find(|(at, one)| {
+    let twice = choices.iter().enumerate().find(|(at, choice)| {
         let mut before = choices.iter().take(*at);
-        before.any(|other: &Choice| other.path == one.path && other.how != one.how)
+        before.any(|other: &Choice| other.path == choice.path && other.how != choice.how)
     });
     if let Some((_, Choice { path, .. })) = twice {
         let message = format!("'{path}' is settled in two ways");

@@ -98,7 +98,8 @@ impl Answer for RevertReport {
         let conflicts: &[Conflict] = &self.conflicts;
         let mut lines = merge::table(conflicts);
         if conflicts.is_empty() {
-            let named = |one: &RevertedMerge| format!("  {} {}", one.merge.short(), one.subject);
+            let named =
+                |merge: &RevertedMerge| format!("  {} {}", merge.merge.short(), merge.subject);
             lines.extend(self.reverted.iter().map(named));
             let count = text::count(self.files_changed, "file");
             lines.extend((self.files_changed > 0).then(|| format!("{count} changed")));

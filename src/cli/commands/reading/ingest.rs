@@ -133,7 +133,7 @@ impl Answer for IngestReport {
 }
 
 fn has_failed(records: &[SourceOutcome]) -> bool {
-    records.iter().any(|one| one.status == SourceStatus::Failed)
+    records.iter().any(|record| record.status == SourceStatus::Failed)
 }
 
 /// Counts documents by their outcome, in one line.
@@ -147,7 +147,7 @@ pub(in crate::cli) fn counts(records: &[SourceOutcome]) -> String {
         SourceStatus::Failed,
     ];
     let of = |status: SourceStatus| {
-        let count = records.iter().filter(|one| one.status == status).count();
+        let count = records.iter().filter(|record| record.status == status).count();
         (count > 0).then(|| format!("{count} {}", word(status)))
     };
     let parts: Vec<String> = statuses.into_iter().filter_map(of).collect();
@@ -170,19 +170,19 @@ fn word(status: SourceStatus) -> &'static str {
 
 /// Lists the documents that are not unchanged.
 pub(in crate::cli) fn lines(records: &[SourceOutcome]) -> Vec<String> {
-    let changed = records.iter().filter(|one| one.status != SourceStatus::Unchanged);
-    let row = |one: &SourceOutcome| {
-        let size = match (&one.error, one.status) {
-            (Some(error), _) if one.stale => format!("{error}; the version before stays"),
+    let changed = records.iter().filter(|record| record.status != SourceStatus::Unchanged);
+    let row = |record: &SourceOutcome| {
+        let size = match (&record.error, record.status) {
+            (Some(error), _) if record.stale => format!("{error}; the version before stays"),
             (Some(error), _) => error.clone(),
             (None, SourceStatus::Retired) => String::new(),
             (None, _) => {
-                let (chunks, tokens) = (one.chunks, one.tokens);
+                let (chunks, tokens) = (record.chunks, record.tokens);
                 let chunks = text::count(chunks, "chunk");
                 format!("{chunks}, {}", text::count(tokens, "token"))
             }
         };
-        vec![word(one.status).to_owned(), one.path.to_string(), size]
+        vec![word(record.status).to_owned(), record.path.to_string(), size]
     };
     text::table(&changed.map(row).collect::<Vec<_>>())
 }

@@ -162,7 +162,9 @@ impl Answer for KnowledgeReport {
         };
         let mut lines = text::table(&self.sources.iter().map(row).collect::<Vec<_>>());
         let unreadable = self.unreadable.iter();
-        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines.extend(
+            unreadable.map(|record| format!("not used: {}: {}", record.name, record.reason)),
+        );
         lines
     }
 }

@@ -203,17 +203,17 @@ impl Answer for ProjectsReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let rows = |project: &ProjectRow| {
-            let row = |it: &projects::ResourceRow| {
-                let state = match (it.files, &it.problem) {
+            let row = |resource: &projects::ResourceRow| {
+                let state = match (resource.files, &resource.problem) {
                     (Some(files), _) => {
-                        let size = text::size(it.bytes.unwrap_or_default());
+                        let size = text::size(resource.bytes.unwrap_or_default());
                         format!("{}, {size}", text::count(files, "file"))
                     }
                     (None, Some(problem)) => problem.clone(),
                     (None, None) => "does not exist".to_owned(),
                 };
-                let name = format!("{}:{}", project.name, it.id);
-                vec![name, it.kind.name().to_owned(), it.location.clone(), state]
+                let name = format!("{}:{}", project.name, resource.id);
+                vec![name, resource.kind.name().to_owned(), resource.location.clone(), state]
             };
             let mut rows: Vec<Vec<String>> = project.resources.iter().map(row).collect();
             if rows.is_empty() {
@@ -236,7 +236,7 @@ impl Answer for PlansReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let row = |plan: &PlanRow| {
-            let budget = plan.budget_tokens.map(|it| format!("{it} tokens"));
+            let budget = plan.budget_tokens.map(|tokens| format!("{tokens} tokens"));
             let missing = match plan.missing.as_slice() {
                 [] => String::new(),
                 missing => format!("missing: {}", missing.join(", ")),

@@ -247,8 +247,8 @@ impl InitReport {
                 lines.push(format!("  and {more} more"));
             }
         }
-        for one in &self.patterns_left_out {
-            lines.push(format!("left out: {}, since {}", one.pattern, one.why.to_text()));
+        for left_out in &self.patterns_left_out {
+            lines.push(format!("left out: {}, since {}", left_out.pattern, left_out.why.to_text()));
         }
         if !lines.is_empty() {
             lines.push(

@@ -236,19 +236,23 @@ impl Answer for CheckpointDeleteReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would delete" } else { "deleted" };
         match self.deleted.as_slice() {
-            [one] => format!("{verb} checkpoint '{}'", one.label),
+            [checkpoint] => format!("{verb} checkpoint '{}'", checkpoint.label),
             several => format!("{verb} {}", text::count(several.len(), "checkpoint")),
         }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
-        for one in &self.deleted {
+        for checkpoint in &self.deleted {
             if self.deleted.len() > 1 {
-                lines.push(format!("  {}  {}", one.checkpoint_id, one.label));
+                lines.push(format!("  {}  {}", checkpoint.checkpoint_id, checkpoint.label));
             }
-            if !one.published.is_empty() {
-                lines.push(format!("  '{}' stays on {}", one.label, text::list(&one.published)));
+            if !checkpoint.published.is_empty() {
+                lines.push(format!(
+                    "  '{}' stays on {}",
+                    checkpoint.label,
+                    text::list(&checkpoint.published)
+                ));
             }
         }
         let op = self.op.as_ref();

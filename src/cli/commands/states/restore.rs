@@ -236,7 +236,7 @@ fn absent_line(absent: &AbsentSubmodule) -> String {
 
 impl Answer for RestoreReport {
     fn message(&self) -> String {
-        let inside = self.submodules_restored.iter().map(|one| one.files);
+        let inside = self.submodules_restored.iter().map(|submodule| submodule.files);
         let files = inside.fold(self.files, |sum, files| FileCounts {
             rewritten: sum.rewritten + files.rewritten,
             restored: sum.restored + files.restored,
@@ -286,16 +286,19 @@ impl Answer for RestoreReport {
         lines.extend(
             unignored.map(|path| format!("no longer ignored, stays out of checkpoints: {path}")),
         );
-        let is_restored =
-            |path: &&RepoPath| self.submodules_restored.iter().any(|one| one.path == **path);
+        let is_restored = |path: &&RepoPath| {
+            self.submodules_restored.iter().any(|submodule| submodule.path == **path)
+        };
         let submodules = self.submodules.iter().filter(|path| !is_restored(path));
         lines.extend(submodules.map(|path| format!("submodule not touched: {path}")));
-        lines.extend(self.submodules_restored.iter().filter(|one| one.other_head).map(|one| {
-            let path = &one.path;
-            format!(
-                "the submodule {path} stays at another commit than then: only its files changed"
-            )
-        }));
+        lines.extend(self.submodules_restored.iter().filter(|submodule| submodule.other_head).map(
+            |submodule| {
+                let path = &submodule.path;
+                format!(
+                    "the submodule {path} stays at another commit than then: only its files changed"
+                )
+            },
+        ));
         lines.extend(self.submodules_absent.iter().map(absent_line));
         // The flags that take something in are of 'checkpoint'.
         let alone = self.left_alone.iter();

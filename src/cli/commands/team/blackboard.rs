@@ -218,9 +218,9 @@ impl Answer for KeyReport {
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
-        let line = |one: &Value| {
-            let (age, author) = (age(&one.updated_at, now), &one.author);
-            format!("{age}, {author}: {}", one.value)
+        let line = |value: &Value| {
+            let (age, author) = (age(&value.updated_at, now), &value.author);
+            format!("{age}, {author}: {}", value.value)
         };
         let values = self.values.iter().filter(|_| self.conflict);
         values.map(line).collect()
@@ -264,7 +264,7 @@ impl Answer for BlackboardReport {
         let mut lines = text::table(&rows);
         lines.extend(text::table(&self.keys.iter().map(key).collect::<Vec<_>>()));
         let unreadable = self.unreadable.iter();
-        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines.extend(unreadable.map(|entry| format!("not used: {}: {}", entry.name, entry.reason)));
         lines
     }
 }

@@ -303,7 +303,7 @@ impl Answer for GcReport {
             let is_back = is_back(hub);
             let held = self.work.iter().filter(|held| held.hub == hub);
             let all = held.flat_map(|held| &held.removals);
-            all.map(|one| removal(one, is_back, now)).collect::<Vec<_>>()
+            all.map(|held_removal| removal(held_removal, is_back, now)).collect::<Vec<_>>()
         };
         let removed = self.removed.iter().flat_map(|path| {
             let shown = path.display();

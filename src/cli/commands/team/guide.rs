@@ -124,7 +124,7 @@ fn allowed_paths(session: &Session, report: &mut GuideReport) -> Result<String> 
         Ok(None) => String::new(),
         Ok(Some(rule)) => {
             let patterns = rule.scope();
-            let shown: Vec<_> = patterns.iter().take(8).map(|one| code(one)).collect();
+            let shown: Vec<_> = patterns.iter().take(8).map(|pattern| code(pattern)).collect();
             let more = match patterns.len().saturating_sub(shown.len()) {
                 0 => String::new(),
                 more => format!(" and {more} more"),

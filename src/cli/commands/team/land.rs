@@ -297,7 +297,7 @@ impl Answer for TryReport {
         let branch = &self.branch;
         let merged = match self.names.as_slice() {
             [] => "nothing".to_owned(),
-            [one] => format!("'{one}'"),
+            [name] => format!("'{name}'"),
             names => format!("all {}", names.len()),
         };
         let runs = ran(&self.runs).map(|runs| format!(", {runs}")).unwrap_or_default();

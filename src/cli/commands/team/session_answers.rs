@@ -121,7 +121,7 @@ impl Answer for AdoptReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let id = |id: &SessionId| id.as_str().to_owned();
         let named = |ids: &[SessionId], why: &str| {
-            let line = |one: &SessionId| format!("{why}: {}", one.as_str());
+            let line = |session_id: &SessionId| format!("{why}: {}", session_id.as_str());
             ids.iter().map(line).collect::<Vec<_>>()
         };
         let mut lines: Vec<String> = self.adopted.iter().map(id).collect();
@@ -156,8 +156,8 @@ impl Answer for SessionReport {
 
     fn message(&self) -> String {
         let (row, work) = (&self.session, &self.work);
-        let checkpoints = work.checkpoints.iter().filter(|one| one.exists);
-        let commits = work.commits.iter().filter(|one| one.exists);
+        let checkpoints = work.checkpoints.iter().filter(|checkpoint| checkpoint.exists);
+        let commits = work.commits.iter().filter(|commit| commit.exists);
         format!(
             "session {}, {}: {}, {}, {}, {}, +{} -{}",
             row.session_id.as_str(),
@@ -187,22 +187,22 @@ impl Answer for SessionReport {
             let count = text::count(row.damaged_lines, "line");
             lines.push(format!("{count} torn or damaged, and passed over"));
         }
-        for one in &work.checkpoints {
-            let label = one.label.as_deref().unwrap_or("(deleted)");
-            lines.push(format!("checkpoint  {}  {label}", one.checkpoint_id));
+        for checkpoint in &work.checkpoints {
+            let label = checkpoint.label.as_deref().unwrap_or("(deleted)");
+            lines.push(format!("checkpoint  {}  {label}", checkpoint.checkpoint_id));
         }
-        for one in &work.commits {
-            let subject = one.subject.as_deref().unwrap_or("(gone)");
-            let is_undone = !one.exists && one.subject.is_some();
+        for commit in &work.commits {
+            let subject = commit.subject.as_deref().unwrap_or("(gone)");
+            let is_undone = !commit.exists && commit.subject.is_some();
             let undone = if is_undone { "  (undone)" } else { "" };
-            lines.push(format!("commit  {}  {subject}{undone}", one.sha.short()));
+            lines.push(format!("commit  {}  {subject}{undone}", commit.sha.short()));
         }
-        for one in &work.decisions {
-            lines.push(format!("decision  {}", one.decision_id));
+        for decision in &work.decisions {
+            lines.push(format!("decision  {}", decision.decision_id));
         }
-        for one in &work.merges {
-            let subject = one.subject.as_deref().unwrap_or("(gone)");
-            lines.push(format!("merge  {}  into {}: {subject}", one.sha.short(), one.into));
+        for merge in &work.merges {
+            let subject = merge.subject.as_deref().unwrap_or("(gone)");
+            lines.push(format!("merge  {}  into {}: {subject}", merge.sha.short(), merge.into));
         }
         let path = |entry: &crate::design::diff::DiffEntry| {
             vec![format!("  +{} -{}", entry.insertions, entry.deletions), entry.path.to_string()]

@@ -131,12 +131,12 @@ impl Answer for CargoReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let line = |one: &CargoDiagnostic| {
-            let place = match (&one.path, one.line) {
+        let line = |diagnostic: &CargoDiagnostic| {
+            let place = match (&diagnostic.path, diagnostic.line) {
                 (Some(path), Some(line)) => format!("{path}:{line}: "),
                 _ => String::new(),
             };
-            format!("{}: {place}{}", one.level, one.message)
+            format!("{}: {place}{}", diagnostic.level, diagnostic.message)
         };
         let mut lines: Vec<String> = self.diagnostics.iter().map(line).collect();
         let failures = self.tests.iter().flat_map(|tests| &tests.failures);

@@ -229,7 +229,7 @@ impl Answer for CatalogReport {
     }
 
     fn message(&self) -> String {
-        let here = self.repositories.iter().filter(|one| one.is_here()).count();
+        let here = self.repositories.iter().filter(|repository| repository.is_here()).count();
         let count = match self.count {
             1 => "1 repository".to_owned(),
             many => format!("{many} repositories"),
@@ -243,18 +243,18 @@ impl Answer for CatalogReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &CatalogRepository| {
-            let is_primary = one.has_id(&self.primary_repository_id);
-            let place = match (&one.resolved_root, &one.resolution_error) {
+        let row = |repository: &CatalogRepository| {
+            let is_primary = repository.has_id(&self.primary_repository_id);
+            let place = match (&repository.resolved_root, &repository.resolution_error) {
                 (Some(root), _) => root.to_string(),
                 (None, Some(error)) => error.clone(),
-                (None, None) => one.access.origin_url.clone().unwrap_or_default(),
+                (None, None) => repository.access.origin_url.clone().unwrap_or_default(),
             };
             vec![
                 if is_primary { "*" } else { " " }.to_owned(),
-                one.display_name.clone(),
-                one.repository_id.clone().unwrap_or("-".to_owned()),
-                one.access.access_mode.as_str().to_owned(),
+                repository.display_name.clone(),
+                repository.repository_id.clone().unwrap_or("-".to_owned()),
+                repository.access.access_mode.as_str().to_owned(),
                 place,
             ]
         };

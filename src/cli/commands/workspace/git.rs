@@ -181,9 +181,9 @@ impl Answer for GitLogReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &LoggedCommit| {
-            let id = one.commit.chars().take(8).collect();
-            vec![id, one.summary.clone()]
+        let row = |commit: &LoggedCommit| {
+            let id = commit.commit.chars().take(8).collect();
+            vec![id, commit.summary.clone()]
         };
         text::table(&self.commits.iter().map(row).collect::<Vec<_>>())
     }

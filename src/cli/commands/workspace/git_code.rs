@@ -190,7 +190,8 @@ impl Answer for ReadReport {
 
     fn message(&self) -> String {
         let files = text::count(self.count, "file");
-        let failed = self.not_read.iter().map(|one| format!("; not read: {}", one.why));
+        let failed =
+            self.not_read.iter().map(|unread_file| format!("; not read: {}", unread_file.why));
         let next = self.next.iter().map(|next| format!("; continue with '{next}'"));
         let cut = self.files.iter().filter(|file| file.truncated && self.next.is_none());
         let lost = cut.map(|file| format!("; the rest of a line of '{}' is too long", file.path));
@@ -225,9 +226,9 @@ impl Answer for HistoryReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &LoggedCommit| {
-            let id: String = one.commit.chars().take(8).collect();
-            format!("{id} {} ({}, {})", one.summary, one.author, one.authored_at)
+        let row = |commit: &LoggedCommit| {
+            let id: String = commit.commit.chars().take(8).collect();
+            format!("{id} {} ({}, {})", commit.summary, commit.author, commit.authored_at)
         };
         // As git prints it: no line of a message passes for one of a patch, or for the name of a file.
         let indented = |line: &str| format!("    {line}").trim_end().to_owned();

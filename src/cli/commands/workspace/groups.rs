@@ -105,8 +105,8 @@ impl Answer for GroupsReport {
 }
 
 fn named(agents: &[GroupAgent]) -> String {
-    let one =
+    let label =
         |agent: &GroupAgent| format!("{} ({})", agent.agent, text::count(agent.files, "file"));
-    let names: Vec<String> = agents.iter().map(one).collect();
+    let names: Vec<String> = agents.iter().map(label).collect();
     names.join(", ")
 }

@@ -27,7 +27,9 @@ impl Answered {
 
     fn reasons(&self) -> Vec<String> {
         let skipped = self.skipped.iter();
-        let reason = skipped.map(|one| format!("skipped '{}': {}", one.display_name, one.reason));
+        let reason = skipped.map(|repository| {
+            format!("skipped '{}': {}", repository.display_name, repository.reason)
+        });
         reason.collect()
     }
 
@@ -150,9 +152,9 @@ impl Answer for QueryLogReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &CommitOf| {
-            let id = one.commit.commit.chars().take(8).collect();
-            vec![one.of.display_name.clone(), id, one.commit.summary.clone()]
+        let row = |entry: &CommitOf| {
+            let id = entry.commit.commit.chars().take(8).collect();
+            vec![entry.of.display_name.clone(), id, entry.commit.summary.clone()]
         };
         text::table(&self.commits.iter().map(row).collect::<Vec<_>>())
     }

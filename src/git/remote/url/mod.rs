@@ -234,7 +234,7 @@ pub fn redact_logins(text: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once("//") {
         let (authority, later) = after.split_at(after.find(ends).unwrap_or(after.len()));
-        let may_be_token = before.strip_suffix(':').is_some_and(|it| !it.ends_with("ssh"));
+        let may_be_token = before.strip_suffix(':').is_some_and(|scheme| !scheme.ends_with("ssh"));
         shown.push_str(before);
         shown.push_str("//");
         match authority.rsplit_once('@') {

@@ -137,7 +137,7 @@ pub fn entries_below(
         };
         entries.push((path.join(&RepoPath::new(name)), kind.into()));
     }
-    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    entries.sort_by(|(entry_path, _), (other, _)| entry_path.cmp(other));
     Ok(entries)
 }
 

@@ -73,7 +73,8 @@ impl<'a, 'c> Cutter<'a, 'c> {
 
     /// Cuts the files of each directory, in order.
     pub(super) fn cut(&mut self, directories: &[Directory]) -> Result<Vec<Vec<Cut>>> {
-        let files: Vec<&ListedFile> = directories.iter().flat_map(|one| &one.files).collect();
+        let files: Vec<&ListedFile> =
+            directories.iter().flat_map(|directory| &directory.files).collect();
         let all_cut = match self.literature {
             Some(shelf) => {
                 Shelved { shelf, how: self.files, meter: &self.meter }.cut_files(&files)?

@@ -113,20 +113,20 @@ pub fn resolve(workspace: Workspace<'_>, manifest: &Manifest) -> Result<Vec<Cata
     let mut repositories: Vec<CatalogRepository> = Vec::new();
     for row in &manifest.repositories {
         workspace.world.interrupt.check()?;
-        let mut one = workspace.resolved(row);
-        let same = one.resolved_root.as_ref().and_then(|root| {
+        let mut repository = workspace.resolved(row);
+        let same = repository.resolved_root.as_ref().and_then(|root| {
             let mut others = repositories.iter();
             others.find(|other| other.resolved_root.as_ref() == Some(root))
         });
         if let Some(same) = same {
             // Its files would be found twice.
             let error = format!("it is the repository of line {} as well", same.line);
-            one.resolution_status = ResolutionStatus::LocalResolutionFailed;
-            one.resolution_error = Some(error);
-            one.resolved_root = None;
-            one.git_root = None;
+            repository.resolution_status = ResolutionStatus::LocalResolutionFailed;
+            repository.resolution_error = Some(error);
+            repository.resolved_root = None;
+            repository.git_root = None;
         }
-        repositories.push(one);
+        repositories.push(repository);
     }
     Ok(repositories)
 }

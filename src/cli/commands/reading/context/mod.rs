@@ -137,7 +137,7 @@ fn view(text: &str) -> Result<ContextView, String> {
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|it| *it > 0.0 && *it <= 1.0);
+    let number = text.parse().ok().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0);
     number.ok_or_else(|| "expected a number above 0 and at most 1, as in 0.15".to_owned())
 }
 

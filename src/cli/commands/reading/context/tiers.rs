@@ -135,17 +135,17 @@ impl Answer for FragmentsReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |it: &FragmentRow| {
-            let state = match it.stale {
+        let row = |fragment: &FragmentRow| {
+            let state = match fragment.stale {
                 Some(true) => "changed since",
                 Some(false) => "",
                 None => "project unknown",
             };
             vec![
-                name(it.tier).to_owned(),
-                it.project.clone(),
-                it.path.to_string(),
-                it.token_count.to_string(),
+                name(fragment.tier).to_owned(),
+                fragment.project.clone(),
+                fragment.path.to_string(),
+                fragment.token_count.to_string(),
                 state.to_owned(),
             ]
         };
@@ -160,14 +160,14 @@ impl Answer for TierStatsReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |it: &ProjectTiers| {
-            let tiers = [(it.hot, "hot"), (it.warm, "warm"), (it.cold, "cold")]
+        let row = |project: &ProjectTiers| {
+            let tiers = [(project.hot, "hot"), (project.warm, "warm"), (project.cold, "cold")]
                 .map(|(total, name)| format!("{} {name}", total.count));
             vec![
-                it.project.clone(),
+                project.project.clone(),
                 tiers.join(", "),
-                format!("{} tokens", it.tokens),
-                text::count(usize::try_from(it.hits).unwrap_or(usize::MAX), "access"),
+                format!("{} tokens", project.tokens),
+                text::count(usize::try_from(project.hits).unwrap_or(usize::MAX), "access"),
             ]
         };
         text::table(&self.projects.iter().map(row).collect::<Vec<_>>())

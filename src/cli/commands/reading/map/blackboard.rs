@@ -68,7 +68,7 @@ impl Answer for MapBlackboardReport {
         let conflicts = self.conflicts.iter();
         lines.extend(conflicts.map(|key| format!("in conflict: {key}")));
         let unreadable = self.unreadable.iter();
-        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines.extend(unreadable.map(|entry| format!("not used: {}: {}", entry.name, entry.reason)));
         lines
     }
 

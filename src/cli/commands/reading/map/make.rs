@@ -71,7 +71,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if report.recorded && report.op.is_none() {
         let mapped = report.results.iter().map(|row| &row.scope_id);
         let way_back = match mapped.collect::<Vec<_>>().as_slice() {
-            [one] => format!("git colony map scopes unmap {}", shell_word(one)),
+            [scope_id] => format!("git colony map scopes unmap {}", shell_word(scope_id)),
             _ => "git colony map scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
         };
         let command = if report.worktree { "map --worktree" } else { "map" };

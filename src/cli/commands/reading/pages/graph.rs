@@ -104,5 +104,5 @@ pub(super) fn name(id: PageId, files: &[RepoPath]) -> String {
 
 /// Why two pages are joined.
 pub(super) fn types(types: &[RelationshipType]) -> String {
-    types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+    types.iter().map(|relationship| relationship.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -220,8 +220,9 @@ impl Answer for CheckReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row =
-            |one: &Violation| vec![format!("  {}", one.path), one.reason.to_text().to_owned()];
+        let row = |violation: &Violation| {
+            vec![format!("  {}", violation.path), violation.reason.to_text().to_owned()]
+        };
         text::table(&self.violations.iter().map(row).collect::<Vec<_>>())
     }
 }

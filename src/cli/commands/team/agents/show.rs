@@ -74,7 +74,10 @@ impl Answer for ShownAgent {
             lines.push(format!("  and {} more", self.row.commits - self.commits.len()));
         }
         let decided = self.decisions.iter();
-        lines.extend(decided.map(|one| format!("decided: {} ({})", one.title, one.decision_id)));
+        lines.extend(
+            decided
+                .map(|decision| format!("decided: {} ({})", decision.title, decision.decision_id)),
+        );
         let files: Vec<_> = self.files.iter().take(MAX_FILES).map(file).collect();
         lines.extend(text::table(&files));
         if self.files.len() > MAX_FILES {

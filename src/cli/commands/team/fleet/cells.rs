@@ -91,7 +91,8 @@ fn seen(row: &Row, now: &Moment) -> Span {
         Activity::Ended => (Role::Warning, format!("ended {}", age())),
         Activity::Quiet => (Role::Dim, age()),
     };
-    let holder = row.held_by.as_ref().and_then(|it| it.session.as_ref().or(it.command.as_ref()));
+    let holder =
+        row.held_by.as_ref().and_then(|holder| holder.session.as_ref().or(holder.command.as_ref()));
     Span::new(role, holder.map_or(state.clone(), |holder| format!("{state} '{holder}'")))
 }
 

@@ -27,19 +27,19 @@ const MIN_ROWS: u16 = 8;
 const BOTTOM: usize = 2;
 
 /// Draws the screen.
-pub(super) fn draw(looked: &DeskReading, state: &State, frame: &mut Frame<'_>) {
+pub(super) fn draw(reading: &DeskReading, state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
         let needed = format!("{MIN_COLUMNS} columns, {MIN_ROWS} rows needed; q: quit");
         put(frame, 0, vec![Span::new(Role::Warning, needed)].into(), state.palette);
         return;
     }
-    let desk = Desk::of(&looked.report, &state.now);
-    let mut lines = vec![looked.report.headline()];
+    let desk = Desk::of(&reading.report, &state.now);
+    let mut lines = vec![reading.report.headline()];
     lines.extend(if state.mode == Mode::Help {
         help(&state.prefix)
     } else {
-        middle(looked, &desk, state, area)
+        middle(reading, &desk, state, area)
     });
     let (height, columns) = (usize::from(area.height), usize::from(area.width));
     lines.truncate(height.saturating_sub(BOTTOM));
@@ -56,17 +56,17 @@ pub(super) fn draw(looked: &DeskReading, state: &State, frame: &mut Frame<'_>) {
 
 /// Returns the lines between the headline and the bottom: those above the table, its head, as many rows as there is
 /// room for, those below it, and the newest events.
-fn middle(looked: &DeskReading, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
+fn middle(reading: &DeskReading, desk: &Desk<'_>, state: &State, area: Rect) -> Vec<Line> {
     let (height, columns) = (usize::from(area.height), usize::from(area.width));
     // The headline and the bottom are not ours; at least one row is shown.
     let room = height.saturating_sub(1 + BOTTOM);
     let above = desk.above.iter().take(if desk.open.is_empty() { room } else { room / 4 });
     let mut lines: Vec<Line> = above.cloned().collect();
-    let others = looked.report.damaged.iter().filter(|clone| !clone.is_unusable());
+    let others = reading.report.damaged.iter().filter(|clone| !clone.is_unusable());
     let damaged = answers::damaged(others);
     let below = damaged.iter().map(|line| Line::read(line)).chain(desk.below.iter().cloned());
     let mut below = shortened(&below.collect::<Vec<_>>(), room / 3);
-    below.extend(news::lines(&looked.events, &state.now, (columns, height)));
+    below.extend(news::lines(&reading.events, &state.now, (columns, height)));
     let entries = state.entries(desk);
     let room = room.saturating_sub(lines.len() + below.len());
     let mut table = lined_up(&desk.table(&state.now), Some(&NARROW), Some(columns)).into_iter();

@@ -199,7 +199,7 @@ impl LookedAt {
         let request =
             Request { since: None, keys: Vec::new(), scope: None, own: OwnEvents::Shown, limit: 1 };
         let follower = Follower::start(&session, &request).ok();
-        let looked = taking_part::gather_for(&session, &[])
+        let reading = taking_part::gather_for(&session, &[])
             .and_then(|()| fleet::fleet(&session, self.whose))
             .map(|report| DeskReading { report, events: news::newest(&session) });
         self.last = Some(LastReading {
@@ -208,6 +208,6 @@ impl LookedAt {
             times,
             events: follower.map(|follower| (session, follower)),
         });
-        looked
+        reading
     }
 }

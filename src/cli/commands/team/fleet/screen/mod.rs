@@ -114,8 +114,8 @@ impl DeskScreen {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let (looked, state) = (&self.looked, &self.state);
-        self.terminal.draw(|frame| draw::draw(looked, state, frame))
+        let (reading, state) = (&self.looked, &self.state);
+        self.terminal.draw(|frame| draw::draw(reading, state, frame))
     }
 
     /// Takes the newest report, if one has come.
@@ -125,7 +125,7 @@ impl DeskScreen {
         self.state.notice.extend(said);
         match self.looker.newest() {
             None => return has_changed,
-            Some(Ok(looked)) => self.looked = looked,
+            Some(Ok(reading)) => self.looked = reading,
             Some(Err(error)) => self.state.notice = error.sentence(),
         }
         has_changed = true;

@@ -94,7 +94,8 @@ impl State {
     /// Lists the lines that are shown.
     pub(super) fn entries<'a>(&self, desk: &Desk<'a>) -> Vec<Entry<'a>> {
         let wanted = self.filter.to_lowercase();
-        let has = |text: Option<&str>| text.is_some_and(|it| it.to_lowercase().contains(&wanted));
+        let has =
+            |text: Option<&str>| text.is_some_and(|text| text.to_lowercase().contains(&wanted));
         let fits = |row: &&&Row| has(name(row).as_deref()) || has(row.subject.as_deref());
         let rows = desk.open.iter().filter(fits).map(|row| Entry::Row(row));
         let merged = (!desk.merged.is_empty() && wanted.is_empty()).then_some(Entry::Merged);
@@ -104,7 +105,7 @@ impl State {
     /// Finds the row under the cursor and the marked ones again, in another report or under another filter.
     pub(super) fn follow(&mut self, desk: &Desk<'_>) {
         let entries = self.entries(desk);
-        let is_there = |wanted: &String| entries.iter().position(|it| it.name() == *wanted);
+        let is_there = |wanted: &String| entries.iter().position(|entry| entry.name() == *wanted);
         let position = self.under_cursor.as_ref().and_then(is_there);
         self.cursor = position.unwrap_or(self.cursor).min(entries.len().saturating_sub(1));
         let names: BTreeSet<_> = desk.open.iter().filter_map(|row| name(row)).collect();
@@ -208,7 +209,8 @@ impl State {
             }
             KeyEffect::MarkDone => {
                 let ready = |entry: &&Entry<'_>| matches!(entry, Entry::Row(row) if is_ready(row, desk.branch));
-                let names: Vec<_> = entries.iter().filter(ready).map(|it| it.name()).collect();
+                let names: Vec<_> =
+                    entries.iter().filter(ready).map(|entry| entry.name()).collect();
                 if names.is_empty() {
                     "no row is done and merges cleanly".clone_into(&mut self.notice);
                 }
@@ -253,7 +255,7 @@ impl State {
             return Some(vec![words.to_owned()]);
         }
         let all = desk.open.iter().copied();
-        let marked = all.filter(|row| name(row).is_some_and(|it| self.marked.contains(&it)));
+        let marked = all.filter(|row| name(row).is_some_and(|name| self.marked.contains(&name)));
         let mut rows: Vec<&Row> = marked.collect();
         if rows.is_empty() && offer.on == NamesGiven::Marked {
             return Some(vec![words.to_owned()]);
