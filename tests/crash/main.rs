@@ -25,7 +25,6 @@ mod memory;
 mod migration;
 mod page_locks;
 mod power;
-mod processor;
 mod repository;
 mod sessions;
 mod state;

@@ -8,10 +8,10 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use super::processor;
-
 #[path = "../support/durations.rs"]
 mod durations;
+#[path = "processor.rs"]
+mod processor;
 
 /// The program under test: the real one, as cargo built it for this test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
