@@ -168,11 +168,11 @@ fn remove_standing(
     if report.unsaved > 0 && clone.member.role == Role::Agent {
         let filters = FailingFilter::if_forced(force);
         let kept =
-            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         uncommitted = kept.sha;
     }
     publish::publish(&inside)?;
-    report.log = removed_operations::look(&inside)?;
+    report.log = removed_operations::read(&inside)?;
     let root = SharedRoot::of(world)?;
     let keep_days = match clone.member.role {
         // It has nothing that its remote or the hub does not have.
@@ -274,7 +274,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
     refuse_worktrees(world, clone)?;
     let filters = FailingFilter::if_forced(force);
-    let scan = filters.look(&mut inside, |session| session.repo.scan(&session.world))?;
+    let scan = filters.within(&mut inside, |session| session.repo.scan(&session.world))?;
     let unsaved = scan.count_uncommitted();
     let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
     let ignored_count = ignored.len();
@@ -291,7 +291,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         own_repositories: own_repositories(&inside.world, &inside.repo, &scan.submodules),
         ignored_count,
         ignored,
-        log: removed_operations::look(&inside)?,
+        log: removed_operations::read(&inside)?,
         keep_days: None,
         folder: None,
         left_behind: None,
@@ -300,7 +300,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     };
     if clone.member.role == Role::Agent {
         let kept =
-            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         report.left_out = kept.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;

@@ -231,7 +231,7 @@ pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<
     if clone.member.role == Role::Agent {
         let mut looking = open(ObjectWrites::InMemory)?;
         let kept =
-            filters.look(&mut looking, |session| checkpoint::create(session, &last_state()))?;
+            filters.within(&mut looking, |session| checkpoint::create(session, &last_state()))?;
         if let Some(lost) = kept.left_out.first().filter(|_| !clone.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
@@ -243,7 +243,7 @@ pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<
         // A state that cannot be compared is kept once more.
         let report = automatic::create(&looking, "");
         if !report.is_ok_and(|report| report.reason.is_some()) {
-            filters.look(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         }
     } else if !clone.lets_go && inside.repo.scan(&inside.world)?.count_uncommitted() > 0 {
         return Ok(Some("it was edited".to_owned()));
@@ -268,7 +268,7 @@ impl FailingFilter {
     }
 
     /// Looks at the files of a clone.
-    pub(in crate::agents) fn look<T>(
+    pub(in crate::agents) fn within<T>(
         self,
         inside: &mut Session,
         task: impl Fn(&Session) -> Result<T>,

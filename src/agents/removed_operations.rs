@@ -52,7 +52,7 @@ fn recover_in(session: &Session) -> Result<()> {
 }
 
 /// Counts and names the operations and files that the hub keeps.
-pub(in crate::agents) fn look(session: &Session) -> Result<KeptLog> {
+pub(in crate::agents) fn read(session: &Session) -> Result<KeptLog> {
     let repo = &session.repo;
     let log = Log::read_all(repo)?;
     let files = moved_aside::list(&Places::kept_in(repo.common_dir()));

@@ -238,7 +238,7 @@ impl DiffSide {
     fn of_worktree(session: &Session) -> Result<DiffSide> {
         let unignored = unignored::current(session)?;
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, &unignored)?;
+        let kept = Kept::scan(session, &allowances, Unstorable::NameUnreadable, &unignored)?;
         Ok(DiffSide {
             name: WORKTREE.to_owned(),
             commit: None,

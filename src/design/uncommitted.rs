@@ -47,7 +47,7 @@ pub struct FoundWorktree {
 /// writes its content.
 pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWorktree> {
     let allowances = Allowances::default();
-    let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, unignored)?;
+    let kept = Kept::scan(session, &allowances, Unstorable::NameUnreadable, unignored)?;
     automatic::refuse_flood(session, &kept)?;
     let head = kept.scan.head.clone();
     let signature = nobody(session, head.commit())?;
@@ -61,7 +61,7 @@ pub fn on_base(session: &Session, base: Oid, commit: Oid) -> Result<Oid> {
 }
 
 /// Scans the working tree and writes its content; in a dry run into memory.
-pub fn look(session: &Session) -> Result<Uncommitted> {
+pub fn scan(session: &Session) -> Result<Uncommitted> {
     let unignored = unignored::current(session)?;
     let allowances = Allowances::default();
     let scan = session.repo.scan(&session.world)?;
@@ -144,18 +144,18 @@ type Stat = Option<(u32, u64, (i64, i64), (i64, i64))>;
 
 /// HEAD's tree, and each file that may differ from it with its stat data: what a later one differs in has changed.
 #[derive(Clone, Debug)]
-pub struct WorktreeLook {
+pub struct WorktreeStats {
     head_tree: Oid,
     files: BTreeMap<RepoPath, Stat>,
 }
 
-impl WorktreeLook {
+impl WorktreeStats {
     /// Scans the working tree; reads no file, and writes nothing.
-    pub fn of(session: &Session) -> Result<WorktreeLook> {
-        Ok(WorktreeLook::from(session, &session.repo.scan(&session.world)?))
+    pub fn of(session: &Session) -> Result<WorktreeStats> {
+        Ok(WorktreeStats::from(session, &session.repo.scan(&session.world)?))
     }
 
-    fn from(session: &Session, scan: &Scan) -> WorktreeLook {
+    fn from(session: &Session, scan: &Scan) -> WorktreeStats {
         let stat = |path: &RepoPath| {
             let metadata = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok()?;
             let (mtime, ctime) = (metadata.mtime(), metadata.ctime());
@@ -163,17 +163,17 @@ impl WorktreeLook {
             Some((metadata.mode(), metadata.size(), (mtime, ctime), nanos))
         };
         let files = changed_paths(scan).into_iter();
-        WorktreeLook {
+        WorktreeStats {
             head_tree: scan.head_tree,
             files: files.map(|path| (path.clone(), stat(path))).collect(),
         }
     }
 
-    /// Lists the paths whose file, or whose version in HEAD, is another than in an earlier look.
+    /// Lists the paths whose file, or whose version in HEAD, is another than in earlier stats.
     pub fn changed_since(
         &self,
         session: &Session,
-        before: &WorktreeLook,
+        before: &WorktreeStats,
     ) -> Result<BTreeSet<RepoPath>> {
         let trees = session.repo.diff_trees(before.head_tree, self.head_tree)?;
         let mut changed: BTreeSet<RepoPath> = trees.into_iter().map(|change| change.path).collect();
@@ -204,5 +204,5 @@ impl WorktreeLook {
 
 /// Returns a digest of HEAD's tree and of the changed files with their stat data.
 pub(super) fn from_outside(session: &Session, scan: &Scan) -> String {
-    WorktreeLook::from(session, scan).digest()
+    WorktreeStats::from(session, scan).digest()
 }

@@ -19,13 +19,13 @@ pub(super) struct BeforeInit {
 }
 
 impl BeforeInit {
-    pub(super) fn look(session: &Session) -> BeforeInit {
+    pub(super) fn read(session: &Session) -> BeforeInit {
         BeforeInit {
-            lfs: LfsSetup::look(&session.repo),
+            lfs: LfsSetup::find(&session.repo),
             has_lines: info_attributes::is_there(&session.repo),
             has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
             has_hooks: hooks::install::is_recorded(session, Target::Git),
-            store_url: StoreUrl::look(session).ok(),
+            store_url: StoreUrl::read(session).ok(),
         }
     }
 

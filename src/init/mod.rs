@@ -162,7 +162,7 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
         return Ok(report);
     }
     side_effects::outlast(session, &report.would_dirty)?;
-    let before = BeforeInit::look(session);
+    let before = BeforeInit::read(session);
     match set_up(session, request, &plan) {
         Ok(Some(done)) => {
             report.committed_sha = Some(done.commit);

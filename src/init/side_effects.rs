@@ -28,7 +28,7 @@ pub(super) fn set_up(session: &Session, plan: &Plan) -> Result<Vec<String>> {
         effects.push(format!("hooks of ours, as 'git colony hooks install' does{kept}"));
     }
     effects.extend(install::would_add(session, way)?);
-    let now = StoreUrl::look(session)?;
+    let now = StoreUrl::read(session)?;
     match (&plan.store_url, now.differs(plan.store_url.as_deref())) {
         (Some(url), true) => effects.push(format!("{}: large files are at {url}", store_url::KEY)),
         (None, true) => {

@@ -137,14 +137,14 @@ fn kept(error: Error, request: &Request) -> Error {
 }
 
 /// Reads which agents are done, for a dry run.
-pub fn look(session: &Session) {
+pub fn refresh_marks(session: &Session) {
     records::refresh(session);
 }
 
 /// Tests the merged work, and moves nothing. In a dry run, says what would be tested.
 pub fn try_work(session: &Session, request: &Request) -> Result<TryReport> {
     let station = Station::of(session, request)?;
-    let train = Train::look(session, request.into.as_deref())?;
+    let train = Train::find_to_test(session, request.into.as_deref())?;
     let chosen = station.choose(&train)?;
     let tests = station.tests(&train)?;
     let inherited = checkout_settings::of(session);

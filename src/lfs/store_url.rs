@@ -25,7 +25,7 @@ pub enum StoreUrl {
 
 impl StoreUrl {
     /// Reads the configuration of the repository itself.
-    pub fn look(session: &Session) -> Result<StoreUrl> {
+    pub fn read(session: &Session) -> Result<StoreUrl> {
         let (repo, world) = (&session.repo, &session.world);
         let bytes = ConfigFile::of_repository(repo).read()?;
         let last = |key| -> Result<Option<String>> {
@@ -52,7 +52,7 @@ impl StoreUrl {
 /// Sets the wanted URL, or removes ours; returns `true` if that has changed anything. The caller holds the lock of
 /// the worktree.
 pub fn follow(session: &Session, wanted: Option<&str>) -> Result<bool> {
-    let current = StoreUrl::look(session)?;
+    let current = StoreUrl::read(session)?;
     if !current.differs(wanted) {
         return Ok(false);
     }

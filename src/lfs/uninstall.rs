@@ -21,7 +21,7 @@ pub struct LfsSetup {
 
 impl LfsSetup {
     /// Finds the parts that exist now.
-    pub fn look(repo: &Repo) -> LfsSetup {
+    pub fn find(repo: &Repo) -> LfsSetup {
         LfsSetup { is_ours: is_ours(repo), is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some() }
     }
 

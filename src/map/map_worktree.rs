@@ -31,7 +31,7 @@ pub(in crate::map) const FOLLOWS: &str = "worktree:";
 
 /// Maps the rows that the current branch has, with the files of the working tree.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
-    let uncommitted = uncommitted::look(session)?;
+    let uncommitted = uncommitted::scan(session)?;
     let mut rows = map_rows::resolve_at(session, request, Some(uncommitted.commit))?;
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;

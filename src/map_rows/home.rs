@@ -42,8 +42,8 @@ pub(crate) struct Home<'a> {
     pub(crate) state: MapState,
 }
 
-/// Looks at a map. Another repository is fetched first, if that is possible.
-pub(crate) fn look<T>(
+/// Opens the repository of a map. Another repository is fetched first, if that is possible.
+pub(crate) fn open<T>(
     session: &Session,
     map: &MapOf,
     task: impl FnOnce(&Home<'_>) -> Result<T>,

@@ -41,7 +41,7 @@ impl StartState {
             return Ok(begun);
         }
         let begun = StartState {
-            standing: LfsSetup::look(&session.repo),
+            standing: LfsSetup::find(&session.repo),
             journal: journal(&session.repo)?,
         };
         let json = serde_json::to_vec(&begun)

@@ -180,7 +180,7 @@ mod tests {
         globs.map(|glob| (glob.glob, glob.percent)).collect()
     }
 
-    fn one(glob: &str, percent: u64) -> Vec<(String, u64)> {
+    fn only(glob: &str, percent: u64) -> Vec<(String, u64)> {
         vec![(glob.to_owned(), percent)]
     }
 
@@ -193,13 +193,13 @@ mod tests {
             ("bench/runs/2/raw.csv", 150_000),
             ("docs/small.csv", 1_000),
         ];
-        assert_eq!(proposed(&runs), one("/bench/runs/**/*.csv", 33));
+        assert_eq!(proposed(&runs), only("/bench/runs/**/*.csv", 33));
         let apart = [code, ("a/1.csv", 100_000), ("b/2.csv", 100_000)];
-        assert_eq!(proposed(&apart), one("*.csv", 25));
+        assert_eq!(proposed(&apart), only("*.csv", 25));
         let alone = [code, ("web/package-lock.json", 200_000), ("a.json", 5)];
-        assert_eq!(proposed(&alone), one("/web/package-lock.json", 24));
+        assert_eq!(proposed(&alone), only("/web/package-lock.json", 24));
         let odd = [code, ("a[1]*/!{x} y.csv", 100_000), ("a1/!{x} y.csv", 9)];
-        assert_eq!(proposed(&odd), one("/a\\[1\\]\\*/!{x} y.csv", 14));
+        assert_eq!(proposed(&odd), only("/a\\[1\\]\\*/!{x} y.csv", 14));
         let two = [code, ("a.svg", 150_000), ("b.tsv", 250_000)];
         assert_eq!(proposed(&two), [("/b.tsv".to_owned(), 25), ("/a.svg".to_owned(), 15)]);
     }
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(proposed(&[("a.csv", 0)]), []);
         assert_eq!(proposed(&[("a.csv", MIN_BYTES - 1), ("a.rs", 10)]), []);
         let tenth = [("a.csv", MIN_BYTES), ("a.rs", 9 * MIN_BYTES)];
-        assert_eq!(proposed(&tenth), one("/a.csv", 10));
+        assert_eq!(proposed(&tenth), only("/a.csv", 10));
         assert_eq!(proposed(&[tenth[0], ("a.rs", 9 * MIN_BYTES + 1)]), []);
         assert_eq!(proposed(&[("main.c", 10 * MIN_BYTES)]), []);
     }

@@ -12,7 +12,7 @@ use crate::records::exchanged_refs;
 use crate::store::Session;
 use crate::store::refs::{own_refs, ref_names};
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::plan::{self, Step};
 use super::{Direction, Race, SyncResult, SyncedRef};
 
@@ -37,7 +37,7 @@ pub(super) struct Peer<'a> {
 pub(super) fn act(
     session: &Session,
     peer: &Peer<'_>,
-    snapshot: &Look,
+    snapshot: &BothSides,
     mut steps: Vec<Step>,
 ) -> Result<Done> {
     let here = move_here(session, &mut steps)?;
@@ -52,7 +52,7 @@ pub(super) fn act(
 /// Moves refs here: all at once if possible, else each that can be moved.
 fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     let moves = |steps: &[Step]| -> Vec<RefChange> {
-        steps.iter().filter_map(|step| step.here.clone()).collect()
+        steps.iter().filter_map(|step| step.local_move.clone()).collect()
     };
     let Err(error) = move_refs(session, &moves(steps)) else {
         return Ok(Race::None);
@@ -62,7 +62,7 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
     }
     let mut race = Race::None;
     for step in steps {
-        let Some(change) = step.here.take() else {
+        let Some(change) = step.local_move.take() else {
             continue;
         };
         match move_refs(session, std::slice::from_ref(&change)) {
@@ -72,8 +72,8 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
                 if has_moved || error.code() == Code::Locked {
                     race = Race::Lost;
                 }
-                step.there = None;
-                step.note = None;
+                step.remote_move = None;
+                step.noted = None;
                 step.row.new = step.row.old;
                 step.row.direction = Direction::None;
                 step.row.result = SyncResult::Conflict;
@@ -100,7 +100,7 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
     let remote = peer.remote;
     // Posts first: once they are there, nothing is lost, also where another push wins the record.
     let posts = steps.iter().filter_map(|step| step.post.clone());
-    let moves = steps.iter().filter_map(|step| step.there.clone());
+    let moves = steps.iter().filter_map(|step| step.remote_move.clone());
     let folded = steps.iter().flat_map(|step| step.folded.clone());
     let changes: Vec<RefChange> = posts.chain(moves).chain(folded).collect();
     if changes.is_empty() {
@@ -114,13 +114,13 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
         .during(&pushing, || own_refs::talk(session, || remote.push(&permit, &changes)))?;
     let mut race = Race::None;
     for step in steps {
-        let Some(change) = &step.there else { continue };
+        let Some(change) = &step.remote_move else { continue };
         let is_posted = step.post.as_ref().map(|post| pushed.remove(&post.name));
         let (result, reason) = match pushed.remove(&change.name) {
             None | Some(Pushed::Done) => continue,
             Some(Pushed::Moved) if step.is_posted || is_posted == Some(Some(Pushed::Done)) => {
                 // The next sync of anybody joins it with the rest.
-                step.note = None;
+                step.noted = None;
                 step.row.result = SyncResult::Queued;
                 continue;
             }
@@ -132,8 +132,8 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
             Some(Pushed::Refused(reason)) => (SyncResult::RefusedByServer, reason),
         };
         // The local moves stay: a later push sends them.
-        step.note = None;
-        step.row.direction = match step.here {
+        step.noted = None;
+        step.row.direction = match step.local_move {
             Some(_) => Direction::Fetch,
             None => Direction::None,
         };
@@ -149,7 +149,12 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
 }
 
 /// Records the refs of the remote, and deletes the notes of refs that neither side has any more.
-fn note(session: &Session, remote: &Remote<'_>, snapshot: &Look, steps: &[Step]) -> Result<()> {
+fn note(
+    session: &Session,
+    remote: &Remote<'_>,
+    snapshot: &BothSides,
+    steps: &[Step],
+) -> Result<()> {
     let names = snapshot.names();
     let note_of = |name| exchanged_refs::note_of(&snapshot.remote, name);
     let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
@@ -157,8 +162,8 @@ fn note(session: &Session, remote: &Remote<'_>, snapshot: &Look, steps: &[Step])
     wanted.retain(|name, _| snapshot.do_notes_count && known.contains(*name));
     let moved: Vec<_> = steps
         .iter()
-        .filter(|step| step.note.is_some() || is_gone(step))
-        .filter_map(|step| Some((note_of(&step.row.name)?, step.note)))
+        .filter(|step| step.noted.is_some() || is_gone(step))
+        .filter_map(|step| Some((note_of(&step.row.name)?, step.noted)))
         .collect();
     for (name, note) in &moved {
         match note {

@@ -22,7 +22,7 @@ use super::fetch_in_parts::{self, Parts};
 use super::{Way, apply, ref_flaws, remote_identity};
 
 /// Both sides at one moment.
-pub(super) struct Look {
+pub(super) struct BothSides {
     /// The name of the remote.
     pub(super) remote: String,
     ours: BTreeMap<RefName, Oid>,
@@ -51,9 +51,9 @@ pub(super) struct Look {
     pub(super) published: BTreeSet<Oid>,
 }
 
-impl Look {
+impl BothSides {
     /// Lists the refs of the remote and of this repository. Nothing is fetched.
-    pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
+    pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<BothSides> {
         let repo = &session.repo;
         let asking = format!("list the refs of '{}'", remote.name());
         let progress = &session.world.progress;
@@ -86,7 +86,7 @@ impl Look {
         let (led, outboxes): (Vec<_>, Vec<_>) =
             outboxes().partition(|(name, _)| symbolic.contains(*name));
         invalid.extend(led.into_iter().map(|(name, _)| (name.clone(), SYMBOLIC.to_owned())));
-        Ok(Look {
+        Ok(BothSides {
             remote: remote.name().to_owned(),
             ours,
             notes: notes.into_iter().map(|found| (found.name, found.id)).collect(),

@@ -8,7 +8,7 @@ use crate::records::rules::Sides;
 use crate::store::Session;
 use crate::store::refs::obstacle;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::plan::Step;
 use super::{SyncResult, SyncedRef};
 
@@ -16,7 +16,7 @@ use super::{SyncResult, SyncedRef};
 pub(super) fn rows(
     session: &Session,
     remote: &Remote<'_>,
-    snapshot: &Look,
+    snapshot: &BothSides,
 ) -> Result<Vec<SyncedRef>> {
     let Some(error) = &snapshot.branches_failed else {
         return Ok(Vec::new());

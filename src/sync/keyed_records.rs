@@ -8,7 +8,7 @@ use crate::records::rules::Sides;
 use crate::records::verdict::SyncVerdict;
 use crate::store::Session;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::outboxes::{self, RecordSides};
 use super::plan::{Step, Wish, joined_step, step};
 use super::{SyncResult, Way};
@@ -19,7 +19,7 @@ const MAX_JOINED: usize = 200;
 /// Decides about a record that is merged key by key, with the outboxes for it.
 pub(super) fn decide(
     session: &Session,
-    snapshot: &Look,
+    snapshot: &BothSides,
     name: &RefName,
     wish: Wish<'_>,
 ) -> Result<Vec<Step>> {
@@ -67,7 +67,7 @@ pub(super) fn decide(
         (None, _, _) => None,
     };
     if let Some(step) = decided.as_mut().filter(|_| way != Way::Fetch) {
-        let post = fold.post.filter(|_| step.there.is_some());
+        let post = fold.post.filter(|_| step.remote_move.is_some());
         if let Some(post) = post {
             // A copy of this repository uses the same name: the next post has a new one.
             let writer = writer.filter(|_| !fold.is_copied);
@@ -88,7 +88,12 @@ pub(super) fn decide(
 }
 
 /// Leaves an outbox alone that cannot be joined.
-fn unjoined(snapshot: &Look, record: &RefName, writer: &Writer, reason: String) -> Option<Step> {
+fn unjoined(
+    snapshot: &BothSides,
+    record: &RefName,
+    writer: &Writer,
+    reason: String,
+) -> Option<Step> {
     let outbox = writer.outbox(record)?;
     let mut step = Step::still(&outbox, &snapshot.sides(&outbox), SyncResult::Invalid);
     step.row.hint = snapshot.deletion_of(&outbox);

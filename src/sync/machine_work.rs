@@ -19,12 +19,12 @@ use crate::store::membership::Role;
 use crate::store::migration;
 use crate::store::refs::ref_names;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::plan::{self, Step, Wish};
 use super::{Direction, SyncResult, Way, outboxes, withheld};
 
 /// Decides about the agents of all checkouts: this one writes one ref, and the others are copied.
-pub(super) fn steps(session: &Session, snapshot: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+pub(super) fn steps(session: &Session, snapshot: &BothSides, wish: Wish<'_>) -> Result<Vec<Step>> {
     let of_machines = |name: &RefName| exchanged_refs::kind_of(name) == Some(Kind::Machine);
     let mut others: BTreeSet<RefName> = snapshot.names().into_iter().filter(of_machines).collect();
     others.retain(|name| !snapshot.invalid.contains_key(name));
@@ -55,7 +55,7 @@ pub(super) fn steps(session: &Session, snapshot: &Look, wish: Wish<'_>) -> Resul
 /// Decides about the agents of this checkout.
 fn own_step(
     session: &Session,
-    snapshot: &Look,
+    snapshot: &BothSides,
     wish: Wish<'_>,
     writer: Option<Writer>,
 ) -> Result<Option<Step>> {
@@ -104,10 +104,10 @@ fn moved(name: &RefName, sides: &Sides<Oid>, new: Option<Oid>, way: Way) -> Step
     let mut step = Step::still(name, sides, result);
     (step.row.old, step.row.new) = (sides.theirs, new);
     // Without consent nothing of it is needed here.
-    step.here = change(sides.ours).filter(|_| way != Way::Ask);
-    step.there = change(sides.theirs);
-    step.note = new;
-    if step.there.is_some() {
+    step.local_move = change(sides.ours).filter(|_| way != Way::Ask);
+    step.remote_move = change(sides.theirs);
+    step.noted = new;
+    if step.remote_move.is_some() {
         step.row.direction = Direction::Push;
     }
     step
@@ -161,7 +161,7 @@ type Publishable = (Vec<AgentWork>, Option<(String, String)>);
 /// Leaves out the agents whose commits would publish a likely secret.
 fn without_secrets(
     session: &Session,
-    snapshot: &Look,
+    snapshot: &BothSides,
     wish: &Wish<'_>,
     mut agents: Vec<AgentWork>,
 ) -> Result<Publishable> {

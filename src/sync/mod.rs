@@ -43,7 +43,7 @@ use crate::store::operation::commit_point::refuse_nested;
 use crate::store::state::event_log;
 
 use apply::Peer;
-use both_sides::Look;
+use both_sides::BothSides;
 use plan::Wish;
 
 pub use outboxes::{Fold, RecordSides};
@@ -191,7 +191,7 @@ impl<'a> Plan<'a> {
     /// Returns the report of a dry run: lists the refs of the remote, fetches nothing and changes
     /// nothing. Results that depend on missing objects are guesses.
     fn outlook(&self, session: &Session, remote: &Remote<'_>) -> Result<SyncReport> {
-        let mut snapshot = Look::take(session, remote)?;
+        let mut snapshot = BothSides::take(session, remote)?;
         snapshot.refuse_rewritten(session, remote)?;
         snapshot.inspect(&session.repo);
         let mut report = self.report(remote);
@@ -258,7 +258,7 @@ impl<'a> Plan<'a> {
         let Run { before, refs, report } = run;
         let known = machines::refs(&session.repo)?;
         let marks = moved_marks::board(session);
-        let mut snapshot = Look::take(session, remote)?;
+        let mut snapshot = BothSides::take(session, remote)?;
         snapshot.refuse_rewritten(session, remote)?;
         snapshot.fetch(session, remote, self.wish.way)?;
         let now = branches(session, remote.name())?;

@@ -11,7 +11,7 @@ use crate::records::exchanged_refs;
 use crate::store::Session;
 use crate::store::refs::obstacle;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::plan::Step;
 use super::{SyncResult, Way};
 
@@ -27,7 +27,7 @@ enum Obstacle {
 /// A fork stays as a whole: its record is useless without its branch.
 pub(super) fn refuse(
     session: &Session,
-    snapshot: &Look,
+    snapshot: &BothSides,
     steps: &mut [Step],
     way: Way,
 ) -> Result<()> {
@@ -35,12 +35,12 @@ pub(super) fn refuse(
     let mut found: BTreeMap<RefName, Obstacle> = BTreeMap::new();
     let mut forks: BTreeMap<String, RefName> = BTreeMap::new();
     for step in steps.iter() {
-        let there = step.there.as_ref().filter(|_| way != Way::Ask);
-        let obstacle = match (created(there), created(step.here.as_ref())) {
+        let there = step.remote_move.as_ref().filter(|_| way != Way::Ask);
+        let obstacle = match (created(there), created(step.local_move.as_ref())) {
             (Some(name), _) => on_remote(snapshot, name).map(Obstacle::There),
             (None, Some(name)) => repo.find_in_the_way(name)?.map(Obstacle::Here),
             // A symbolic or broken ref is not listed as one of ours: that must not count as a deletion.
-            (None, None) if step.there.is_some() => {
+            (None, None) if step.remote_move.is_some() => {
                 repo.find_unlisted(&step.row.name).map(Obstacle::Here)
             }
             (None, None) => None,
@@ -57,7 +57,7 @@ pub(super) fn refuse(
     for step in steps.iter_mut() {
         let name = step.row.name.clone();
         let of_fork = exchanged_refs::label_of(&name).and_then(|label| forks.get(&label));
-        let moves = step.here.is_some() || step.there.is_some();
+        let moves = step.local_move.is_some() || step.remote_move.is_some();
         let blocked = found.get(&name).or_else(|| found.get(of_fork?));
         let Some(obstacle) = blocked.filter(|_| moves) else {
             continue;
@@ -76,7 +76,7 @@ fn created(change: Option<&RefChange>) -> Option<&RefName> {
 }
 
 /// Returns the ref of the remote that is in the way of a new one.
-fn on_remote(snapshot: &Look, new: &RefName) -> Option<RefName> {
+fn on_remote(snapshot: &BothSides, new: &RefName) -> Option<RefName> {
     let above = folders_of(new).find(|name| snapshot.offered.contains_key(name));
     above.or_else(|| first_below(&snapshot.offered, new))
 }

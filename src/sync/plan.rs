@@ -13,7 +13,7 @@ use crate::records::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerd
 use crate::store::Session;
 use crate::store::refs::ref_names;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::{Direction, SyncResult, SyncedRef, Way};
 use super::{keyed_records, machine_work, obstacles, withheld};
 
@@ -22,9 +22,9 @@ pub(super) struct Step {
     /// Its report, if everything succeeds.
     pub(super) row: SyncedRef,
     /// The move here.
-    pub(super) here: Option<RefChange>,
+    pub(super) local_move: Option<RefChange>,
     /// The move on the remote.
-    pub(super) there: Option<RefChange>,
+    pub(super) remote_move: Option<RefChange>,
     /// The move of the outbox of this repository.
     pub(super) post: Option<RefChange>,
     /// Whether all that would move there is in outboxes there already: then a lost race loses nothing.
@@ -32,7 +32,7 @@ pub(super) struct Step {
     /// The outboxes that are deleted, because the record on the remote has what they have.
     pub(super) folded: Vec<RefChange>,
     /// The value to record afterward; `None` leaves the note.
-    pub(super) note: Option<Oid>,
+    pub(super) noted: Option<Oid>,
     /// Whether it would move on the remote as well, with consent.
     pub(super) waits: bool,
 }
@@ -49,7 +49,7 @@ pub(super) struct Wish<'a> {
 }
 
 /// Decides about every ref that sync covers.
-pub(super) fn steps(session: &Session, snapshot: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
+pub(super) fn steps(session: &Session, snapshot: &BothSides, wish: Wish<'_>) -> Result<Vec<Step>> {
     let (repo, way) = (&session.repo, wish.way);
     let mut steps = Vec::new();
     let mut labels = BTreeSet::new();
@@ -106,7 +106,7 @@ pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
 
 /// Returns `true` if the git tag of a checkpoint is not wanted beside the checkpoint's own ref, here
 /// or on the remote: then no sync creates it.
-fn is_unwanted(session: &Session, snapshot: &Look, tag: &RefName) -> bool {
+fn is_unwanted(session: &Session, snapshot: &BothSides, tag: &RefName) -> bool {
     let Some(name) = ref_names::parse_checkpoint(tag) else {
         return false;
     };
@@ -118,7 +118,7 @@ fn is_unwanted(session: &Session, snapshot: &Look, tag: &RefName) -> bool {
 /// Decides about record and branch of a fork.
 fn fork_steps(
     repo: &Repo,
-    snapshot: &Look,
+    snapshot: &BothSides,
     label: &str,
     who: Option<&str>,
     way: Way,
@@ -203,9 +203,9 @@ pub(super) fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: 
         Way::Fetch | Way::Ask => Direction::Fetch,
         Way::Push => Direction::Push,
     };
-    step.here = (way != Way::Push).then(|| change(sides.ours));
-    step.there = (way != Way::Fetch).then(|| change(sides.theirs));
-    step.note = match way {
+    step.local_move = (way != Way::Push).then(|| change(sides.ours));
+    step.remote_move = (way != Way::Fetch).then(|| change(sides.theirs));
+    step.noted = match way {
         Way::Both => Some(joined),
         Way::Fetch | Way::Ask => sides.theirs,
         Way::Push => None,
@@ -225,7 +225,7 @@ pub(super) fn step(
     match verdict {
         SyncVerdict::UpToDate => {
             let mut step = Step::still(name, sides, SyncResult::UpToDate);
-            step.note = sides.theirs;
+            step.noted = sides.theirs;
             Some(step)
         }
         SyncVerdict::Push | SyncVerdict::PushDeletion if asks_to_push => {
@@ -236,7 +236,7 @@ pub(super) fn step(
             };
             let mut step = Step::moving(name, (sides.theirs, sides.ours), result);
             step.row.direction = Direction::Push;
-            step.there = step.here.take();
+            step.remote_move = step.local_move.take();
             Some(step)
         }
         SyncVerdict::Fetch if way == Way::Push => still(SyncResult::Behind),
@@ -275,12 +275,12 @@ impl Step {
                 reason: None,
                 hint: None,
             },
-            here: None,
-            there: None,
+            local_move: None,
+            remote_move: None,
             post: None,
             is_posted: false,
             folded: Vec::new(),
-            note: None,
+            noted: None,
             waits: false,
         }
     }
@@ -296,15 +296,15 @@ impl Step {
     fn wait(&mut self) {
         self.post = None;
         self.folded.clear();
-        let Some(change) = self.there.take() else {
+        let Some(change) = self.remote_move.take() else {
             return;
         };
         self.waits = true;
-        if self.here.is_none() {
+        if self.local_move.is_none() {
             self.row.direction = Direction::None;
             self.row.result = SyncResult::Unpublished;
             (self.row.old, self.row.new) = (change.old, change.new);
-            self.note = None;
+            self.noted = None;
         }
     }
 
@@ -314,8 +314,8 @@ impl Step {
         let mut step = Step::still(name, &sides, result);
         step.row.new = new;
         step.row.direction = Direction::Fetch;
-        step.here = Some(RefChange { name: name.clone(), old, new });
-        step.note = new;
+        step.local_move = Some(RefChange { name: name.clone(), old, new });
+        step.noted = new;
         step
     }
 }

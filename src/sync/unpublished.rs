@@ -14,7 +14,7 @@ use crate::records::exchanged_refs::{self, Kind};
 use crate::store::Session;
 use crate::store::membership::Role;
 
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 
 /// The refs that consent would publish.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -117,7 +117,7 @@ impl BranchAhead {
 /// Compares the branch that is checked out with its branch on the remote. Returns `None` for a
 /// fork, which sync pushes itself, with a detached HEAD, and if the commits of the remote are not
 /// here.
-pub(super) fn branch_ahead(session: &Session, snapshot: &Look) -> Result<Option<BranchAhead>> {
+pub(super) fn branch_ahead(session: &Session, snapshot: &BothSides) -> Result<Option<BranchAhead>> {
     let repo = &session.repo;
     let member = session.membership.as_ref();
     let reads = member.is_some_and(|member| member.role == Role::Reader);

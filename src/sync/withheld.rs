@@ -11,14 +11,14 @@ use crate::records::exchanged_refs;
 use crate::store::Session;
 
 use super::SyncResult;
-use super::both_sides::Look;
+use super::both_sides::BothSides;
 use super::plan::Step;
 
 /// Withholds refs that would publish a likely secret; a fork stays as a whole, since its record is
 /// useless without its branch.
 pub(super) fn keep(
     session: &Session,
-    snapshot: &Look,
+    snapshot: &BothSides,
     steps: &mut [Step],
     allowed: &[RepoPath],
 ) -> Result<()> {
@@ -37,7 +37,7 @@ pub(super) fn keep(
             labels.insert(label, paths.clone());
         }
     }
-    for step in steps.iter_mut().filter(|step| step.there.is_some()) {
+    for step in steps.iter_mut().filter(|step| step.remote_move.is_some()) {
         let name = &step.row.name;
         let of_fork = exchanged_refs::label_of(name).and_then(|label| labels.get(&label));
         let own = brought_by(step).and_then(|id| found.get(&id));
@@ -55,7 +55,7 @@ pub(super) fn keep(
 /// Returns the commit that a step sends to the remote. A joint version contains the local one, and
 /// exists only in memory in a dry run.
 fn brought_by(step: &Step) -> Option<Oid> {
-    let new = step.there.as_ref()?.new;
+    let new = step.remote_move.as_ref()?.new;
     if step.row.result == SyncResult::Merged { step.row.old } else { new }
 }
 

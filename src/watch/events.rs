@@ -129,7 +129,7 @@ impl Follower {
         loop {
             session.world.interrupt.check()?;
             if (self.has_more || self.reader.has_news())
-                && let Some(report) = self.look()?
+                && let Some(report) = self.poll()?
             {
                 return Ok(Some(report.with_rows(session)));
             }
@@ -160,7 +160,7 @@ impl Follower {
         self.since.to_string()
     }
 
-    fn look(&mut self) -> Result<Option<EventsReport>> {
+    fn poll(&mut self) -> Result<Option<EventsReport>> {
         let filter = &self.filter;
         let is_wanted = |event: &Event| filter.wants(event);
         let batch =

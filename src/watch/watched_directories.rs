@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::design::uncommitted::WorktreeLook;
+use crate::design::uncommitted::WorktreeStats;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
@@ -12,12 +12,12 @@ use crate::store::Session;
 /// events.
 pub(super) fn directories(
     session: &Session,
-    worktree: Option<&WorktreeLook>,
+    worktree: Option<&WorktreeStats>,
 ) -> Result<BTreeSet<PathBuf>> {
     let repo = &session.repo;
     let tracked = repo.paths_of_index()?;
     let mut below: BTreeSet<RepoPath> = BTreeSet::new();
-    for path in tracked.iter().chain(worktree.into_iter().flat_map(WorktreeLook::files)) {
+    for path in tracked.iter().chain(worktree.into_iter().flat_map(WorktreeStats::files)) {
         let mut next = path.parent();
         while let Some(directory) = next {
             next = directory.parent();

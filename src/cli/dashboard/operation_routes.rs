@@ -54,8 +54,8 @@ pub(super) fn list(dashboard: &Dashboard, kind: Option<Kind>) -> Reply {
     shapes::object(json!({"ok": true, "count": operations.len(), "operations": operations}))
 }
 
-/// Shows one.
-pub(super) fn one(
+/// Shows an operation.
+pub(super) fn show(
     dashboard: &Dashboard,
     kind: Option<Kind>,
     asked: &RouteRequest,
@@ -64,13 +64,13 @@ pub(super) fn one(
     dashboard.operations.find(id, kind).map(one_reply).ok_or_else(|| unknown(id))
 }
 
-/// Cancels one.
+/// Cancels an operation.
 pub(super) fn cancel(
     dashboard: &Dashboard,
     kind: Option<Kind>,
     asked: &RouteRequest,
 ) -> Result<Reply> {
-    let shown = one(dashboard, kind, asked)?;
+    let shown = show(dashboard, kind, asked)?;
     if asked.dry_run {
         return Ok(shown);
     }

@@ -137,7 +137,7 @@ fn shaped(
         Shape::StartMap => maps::start(dashboard, route, asked),
         Shape::StartTrain(kind) => trains::start(dashboard, route, kind, asked),
         Shape::Operations(kind) => Ok(operation_routes::list(dashboard, kind)),
-        Shape::ShowOperation(kind) => operation_routes::one(dashboard, kind, &asked),
+        Shape::ShowOperation(kind) => operation_routes::show(dashboard, kind, &asked),
         Shape::CancelOperation(kind) => operation_routes::cancel(dashboard, kind, &asked),
         Shape::Scopes => shapes::scopes(dashboard, route, asked),
         Shape::Pages => shapes::pages(dashboard, route, asked),

@@ -239,7 +239,7 @@ impl Streams {
         if *is_followed {
             return Ok(());
         }
-        let session = place.look()?;
+        let session = place.open()?;
         let request = Request {
             since: None,
             keys: Vec::new(),

@@ -209,7 +209,7 @@ impl Server {
             return Ok(true);
         }
         let remote = arguments.get("remote").and_then(Value::as_str);
-        let is_given = consent::is_given(&place.look()?, remote);
+        let is_given = consent::is_given(&place.open()?, remote);
         // A remote that cannot be used is what the preview says.
         Ok(!is_given.unwrap_or(false))
     }

@@ -75,7 +75,7 @@ pub fn copy_path(
         while let Some((relative, metadata)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             world.interrupt.check()?;
             let (source, target) = (from.join(relative), to.join(relative));
-            if one(&source, &target, metadata, how).map_err(cannot)? {
+            if transfer(&source, &target, metadata, how).map_err(cannot)? {
                 brought.files += 1;
                 brought.bytes += metadata.len();
             }
@@ -120,7 +120,7 @@ fn leads_inside(from: &Path, relative: &Path) -> bool {
 }
 
 /// Copies or links one file; returns `false` if its destination exists, or if it is not a file.
-fn one(
+fn transfer(
     source: &Path,
     target: &Path,
     metadata: &Metadata,

@@ -71,7 +71,7 @@ fn keep(
     request: &Request,
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
-    let Some((mut kept, mut submodules)) = look(session, Some(places), request)? else {
+    let Some((mut kept, mut submodules)) = find_unkept(session, Some(places), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
     submodules.hold(session, &places.key)?;
@@ -129,16 +129,16 @@ fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointRepo
     event_log::announce(session, format!("convergence:quiescence:{episode}"), value);
 }
 
-/// Looks at the current state; `None` if it need not be kept.
-fn look(
+/// Scans the current state; `None` if it need not be kept.
+fn find_unkept(
     session: &Session,
     places: Option<&Places>,
     request: &Request,
 ) -> Result<Option<(Kept, SubmoduleStates)>> {
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(session, &request.allowances, Unstorable::NameUnreadable, &unignored)?;
+    let kept = Kept::scan(session, &request.allowances, Unstorable::NameUnreadable, &unignored)?;
     let edited = &kept.scan.edited_submodules;
-    let submodules = SubmoduleStates::look(session, edited, &request.allowances)?;
+    let submodules = SubmoduleStates::scan(session, edited, &request.allowances)?;
     let is_needed = needs_keeping(session, &kept, &submodules, places)?;
     Ok(is_needed.then_some((kept, submodules)))
 }
@@ -146,7 +146,7 @@ fn look(
 /// Says what would be kept. It waits for no lock, since it takes none.
 fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let places = Places::find(&session.repo)?;
-    let Some((mut kept, submodules)) = look(session, places.as_ref(), request)? else {
+    let Some((mut kept, submodules)) = find_unkept(session, places.as_ref(), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
     submodules.note_left_out(&mut kept.left_out);

@@ -123,7 +123,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         refuse_in_progress(session)?;
     }
     let unignored = &operation.unignored;
-    let (mut kept, moved_lines) = look(session, request, unignored)?;
+    let (mut kept, moved_lines) = scan(session, request, unignored)?;
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
@@ -191,7 +191,7 @@ fn intent(request: &Request) -> Intent {
 }
 
 /// Scans the files to keep. A checkpoint on the branch also moves attribute lines.
-fn look(
+fn scan(
     session: &Session,
     request: &Request,
     unignored: &[RepoPath],
@@ -220,7 +220,7 @@ fn keep_submodules(
     kept: &mut Kept,
 ) -> Result<SubmoduleStates> {
     let edited = &kept.scan.edited_submodules;
-    let mut states = SubmoduleStates::look(session, edited, &request.allowances)?;
+    let mut states = SubmoduleStates::scan(session, edited, &request.allowances)?;
     if !operation.is_planned() {
         states.hold(session, &operation.places.key)?;
         operation.submodules = states.named();

@@ -24,7 +24,7 @@ pub(in crate::design) struct Kept {
 impl Kept {
     /// Scans the working tree and writes the content of a checkpoint as unreferenced objects,
     /// without the untracked paths of `unignored`.
-    pub(in crate::design) fn look(
+    pub(in crate::design) fn scan(
         session: &Session,
         allowances: &Allowances,
         unstorable: Unstorable,

@@ -73,7 +73,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let operation =
         Operation::begin(session, Intent { kind: Kind::Commit, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
-    let chosen = Chosen::look(session, &request.choice, &request.allowances, &operation.unignored)?;
+    let chosen = Chosen::scan(session, &request.choice, &request.allowances, &operation.unignored)?;
     let tree = chosen.tree(session, &[])?;
     let mut report = report(session, &chosen, tree, &message)?;
     if !report.changed {

@@ -55,7 +55,7 @@ pub(in crate::design) struct Chosen {
 
 impl Chosen {
     /// Scans the working tree and writes the chosen files.
-    pub(in crate::design) fn look(
+    pub(in crate::design) fn scan(
         session: &Session,
         choice: &Choice,
         allowances: &Allowances,

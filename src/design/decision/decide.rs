@@ -15,7 +15,7 @@ use crate::design::{decision, meaning};
 use crate::git::worktree::safe_open::Fault;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, time};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches;
 use crate::store::operation::operation_record::IndexTarget;
@@ -122,12 +122,8 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
         snapshot: None,
         inverts: None,
     })?;
-    let decision = &mut report.decision;
-    decision.sha = Some(commit);
-    decision.commits.push(commit);
-    let moment = by.author.moment();
-    decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
-    decision.author = format!("{} <{}>", by.author.name, by.author.email);
+    report.decision = report.decision.written_in(commit, &by.author);
+    report.decision.commits.push(commit);
     chosen.moved_lines.tell(session);
     tell_late(session, &done.late);
     report.op = done.op;
@@ -323,7 +319,7 @@ impl DecisionObjects {
     ) -> Result<DecisionObjects> {
         let repo = &session.repo;
         let choice = Choice::Paths(request.paths.clone());
-        let chosen = Chosen::look(session, &choice, &request.allowances, unignored)?;
+        let chosen = Chosen::scan(session, &choice, &request.allowances, unignored)?;
         let file = TreeEntry::file(repo.write_blob(&record.bytes)?);
         let entry = (record.path.clone(), file);
         let tree = chosen.tree(session, std::slice::from_ref(&entry))?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, RepoPath, Result, text, time};
+use crate::model::{Code, Error, RepoPath, Result, text};
 
 use super::Item;
 use super::decision_history::{Change, DecisionHistory, IMPLEMENTS};
@@ -42,7 +42,7 @@ impl Known {
             if let Some(end) = version.end {
                 known.ends.insert((*id).to_owned(), end);
             }
-            dated.push(version.tell(repo, &history, changes)?);
+            dated.push(version.decision(repo, &history, changes)?);
         }
         dated.sort_by_key(|entry| (entry.seconds, std::cmp::Reverse(entry.age)));
         known.decisions = dated.into_iter().map(|entry| entry.decision).collect();
@@ -153,30 +153,24 @@ impl<'a> Version<'a> {
     }
 
     /// Returns the decision with its sort key.
-    fn tell(
+    fn decision(
         &self,
         repo: &Repo,
         history: &DecisionHistory,
         changes: &[&Change],
     ) -> Result<DatedDecision> {
-        let past = repo.read_past(self.commit)?;
-        let moment = past.author.moment();
+        let author = repo.read_past(self.commit)?.author;
         let unknown = self.end.is_none() && history.unreadable.contains(self.path);
         let gone = !unknown && !history.present.contains_key(self.id);
         let reverted = gone || history.is_reverted(self.commit);
-        let mut decision = decision_of(self.id, self.item, self.path);
-        decision.sha = Some(self.commit);
-        decision.status = if reverted { Status::Reverted } else { Status::Active };
-        decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
-        decision.author = format!("{} <{}>", past.author.name, past.author.email);
-        for hex in &mut decision.implements {
-            if let Some(id) = Oid::parse(hex) {
-                *hex = history.migrated.current(repo, id).to_string();
-            }
-        }
-        let implements = decision.implements.iter();
+        let recorded = decision_of(self.id, self.item, self.path);
+        let current = |hex: &String| match Oid::parse(hex) {
+            Some(id) => history.migrated.current(repo, id).to_string(),
+            None => hex.clone(),
+        };
+        let implements: Vec<String> = recorded.implements.iter().map(current).collect();
         let mut commits: Vec<Oid> =
-            implements.filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?)).collect();
+            implements.iter().filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?)).collect();
         let named = history.named.get(self.id).into_iter().flatten().rev();
         let versions = changes.iter().rev().filter(|change| change.new.is_some());
         for commit in versions.map(|change| &change.commit).chain(named) {
@@ -184,12 +178,17 @@ impl<'a> Version<'a> {
                 commits.push(*commit);
             }
         }
-        decision.commits = commits;
-        Ok(DatedDecision { seconds: past.author.seconds, age: self.age, decision })
+        let status = if reverted { Status::Reverted } else { Status::Active };
+        let decision = Decision { status, implements, commits, ..recorded };
+        Ok(DatedDecision {
+            seconds: author.seconds,
+            age: self.age,
+            decision: decision.written_in(self.commit, &author),
+        })
     }
 }
 
-/// Returns a decision as its record describes it, without the facts that only history has.
+/// Returns a decision as its record describes it: active, and in no commit yet.
 pub(in crate::design) fn decision_of(id: &str, item: &Item, path: &RepoPath) -> Decision {
     let text = |key| item.text(key).unwrap_or_default();
     Decision {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::{decision, meaning};
-use crate::git::{Oid, Repo, TreeEntry};
-use crate::model::{RepoPath, Result};
+use crate::git::{Oid, Repo, Signature, TreeEntry};
+use crate::model::{RepoPath, Result, time};
 use crate::store::Session;
 
 use super::decision_history::Reader;
@@ -59,6 +59,18 @@ pub struct Decision {
     /// Every commit that belongs to it, oldest first: those that wrote its versions, those that
     /// name it, and those it names.
     pub commits: Vec<Oid>,
+}
+
+impl Decision {
+    /// Adds the commit that wrote this version, with its author.
+    pub(super) fn written_in(self, commit: Oid, author: &Signature) -> Decision {
+        Decision {
+            sha: Some(commit),
+            authored_at: author.moment().as_ref().map(time::rfc3339).unwrap_or_default(),
+            author: format!("{} <{}>", author.name, author.email),
+            ..self
+        }
+    }
 }
 
 /// A file without a usable decision.

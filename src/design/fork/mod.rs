@@ -238,7 +238,7 @@ impl Work {
     fn plan(session: &Session, start: Start, unignored: &[RepoPath]) -> Result<Work> {
         let repo = &session.repo;
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
+        let kept = Kept::scan(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let record = &start.record;
         let mut report = ForkReport {
             name: start.branch.short(),

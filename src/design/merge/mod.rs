@@ -268,7 +268,7 @@ impl Work {
             });
         }
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
+        let kept = Kept::scan(session, &allowances, Unstorable::LeaveOut, unignored)?;
         if !computed.report.conflicts.is_empty() {
             refuse_staged(&kept)?;
         }

@@ -58,7 +58,7 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     }
     let intent = Intent { kind: Kind::Merge, touches: Touches::Worktree };
     let mut operation = Operation::begin(session, intent)?;
-    let (kept, merge) = look(session)?;
+    let (kept, merge) = scan(session)?;
     protected_branches::require(session, [&kept.scan.head.moving_ref()])?;
     if operation.is_planned() {
         let mut report = report(&kept, &merge, None);
@@ -105,10 +105,10 @@ struct UnderWay {
     changed: usize,
 }
 
-fn look(session: &Session) -> Result<(Kept, UnderWay)> {
+fn scan(session: &Session) -> Result<(Kept, UnderWay)> {
     use crate::git::worktree::snapshot::Unstorable;
     let repo = &session.repo;
-    let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &[])?;
+    let kept = Kept::scan(session, &Allowances::default(), Unstorable::LeaveOut, &[])?;
     refuse_unmerged(&kept)?;
     let read = |name: StateName| name.read(repo).map(Option::unwrap_or_default);
     let heads = String::from_utf8_lossy(&read(StateName::MergeHead)?).into_owned();

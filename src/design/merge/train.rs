@@ -89,7 +89,7 @@ impl Train {
     }
 
     /// Finds the branch for a train that is only tested.
-    pub fn look(session: &Session, into: Option<&str>) -> Result<Train> {
+    pub fn find_to_test(session: &Session, into: Option<&str>) -> Result<Train> {
         Ok(Train { target: TargetBranch::find(session, into, None)?, squash: false })
     }
 
@@ -138,7 +138,7 @@ impl Train {
             return Ok(());
         }
         let unignored = unignored::current(session)?;
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &unignored)?;
+        let kept = Kept::scan(session, &Allowances::default(), Unstorable::LeaveOut, &unignored)?;
         switch_to(session, &kept, commit).map(drop)
     }
 
@@ -152,7 +152,7 @@ impl Train {
             return Ok(Arrival { op: done.op, kept_late: done.late, ..Arrival::default() });
         }
         let unignored = operation.unignored.clone();
-        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, &unignored)?;
+        let kept = Kept::scan(session, &Allowances::default(), Unstorable::LeaveOut, &unignored)?;
         let switch = switch_to(session, &kept, commit)?;
         let ignored_kept = switch.ignored_kept.clone();
         let done = carry_out(session, operation, kept.index_look(), Some((switch, &kept)), step)?;

@@ -24,7 +24,7 @@ use crate::store::operation::{Kind, Operation, StateFile, StateName, external_ch
 use super::computed::{Agreed, Applied, Computed, Stuck};
 use super::pick_list::WantedCommit;
 use super::sequence::{self, UnderWay};
-use super::{PickReport, Picked, look};
+use super::{PickReport, Picked, scan};
 
 /// The format of the note.
 pub const FORMAT: u32 = 1;
@@ -113,7 +113,7 @@ fn go_on(session: &Session) -> Result<PickReport> {
             .map(|unrecorded| external_changes::record(session, places, tail.next, unrecorded))
             .transpose()
     })?;
-    let kept = look(session, &operation)?;
+    let kept = scan(session, &operation)?;
     refuse_unmerged(&kept)?;
     let going_on = under_way.go_on(session, &kept)?;
     protected_branches::require(session, [&kept.scan.head.moving_ref()])?;

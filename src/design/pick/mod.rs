@@ -116,7 +116,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     allowed::require(session, request, &target, &computed)?;
     let mut report = report_of(session, &target, &computed)?;
     let mut operation = target.begin(session, Kind::CherryPick)?;
-    let kept = target.is_here.then(|| look(session, &operation)).transpose()?;
+    let kept = target.is_here.then(|| scan(session, &operation)).transpose()?;
     let switch = kept.as_ref().map(|kept| plan_switch(session, kept, &computed)).transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
@@ -172,7 +172,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     if !(is_done && meets_only_clean_files(session, head_tree, computed.tree)?) {
         let unignored = super::checkpoint::unignored::current(session)?;
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
+        let kept = Kept::scan(session, &allowances, Unstorable::LeaveOut, &unignored)?;
         report.ignored_kept = plan_switch(session, &kept, &computed)?.ignored_kept;
     }
     Ok(report)
@@ -198,9 +198,9 @@ fn target_of(session: &Session, request: &Request) -> Result<TargetBranch> {
     Ok(target)
 }
 
-fn look(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
+fn scan(session: &Session, operation: &Operation<'_>) -> Result<Kept> {
     let (allowances, unignored) = (Allowances::default(), &operation.unignored);
-    Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)
+    Kept::scan(session, &allowances, Unstorable::LeaveOut, unignored)
 }
 
 fn summary(wanted: &[WantedCommit], target: &TargetBranch) -> String {

@@ -48,7 +48,7 @@ impl<'a> Work<'a> {
         unignored: &[RepoPath],
     ) -> Result<Work<'a>> {
         let allowances = Allowances::default();
-        let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
+        let kept = Kept::scan(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut report = RestoreReport::of(&target, request, &kept);
         report.dry_run = session.is_dry();
         refuse_old_history(session, request, &target)?;

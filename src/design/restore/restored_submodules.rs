@@ -124,7 +124,7 @@ fn plan_one(
     let Some(commit) = commit else {
         return Ok(Err(AbsenceReason::NoSnapshot));
     };
-    let kept = Kept::look(inside, &Allowances::default(), Unstorable::LeaveOut, &[])?;
+    let kept = Kept::scan(inside, &Allowances::default(), Unstorable::LeaveOut, &[])?;
     let is_wanted = |change: &TreeChange| {
         let path = submodule.at(&change.path);
         let is_named =

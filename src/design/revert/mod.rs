@@ -114,7 +114,7 @@ fn attempt(session: &Session, request: &Request) -> Result<RevertReport> {
         return Ok(report);
     }
     let operation = target.begin(session, Kind::Revert)?;
-    let kept = target.is_here.then(|| look(session, &operation.unignored)).transpose()?;
+    let kept = target.is_here.then(|| scan(session, &operation.unignored)).transpose()?;
     let switch = kept.as_ref().map(|kept| plan_switch(session, kept, tree)).transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
@@ -156,8 +156,8 @@ fn announce_to_agents(session: &Session, report: &RevertReport) {
     }
 }
 
-fn look(session: &Session, unignored: &[RepoPath]) -> Result<Kept> {
-    Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)
+fn scan(session: &Session, unignored: &[RepoPath]) -> Result<Kept> {
+    Kept::scan(session, &Allowances::default(), Unstorable::LeaveOut, unignored)
 }
 
 fn plan_switch(session: &Session, kept: &Kept, tree: Oid) -> Result<Switch> {
@@ -174,7 +174,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<RevertReport> {
     session.signatures()?;
     let head_tree = session.repo.tree_of(Some(target.tip))?;
     if target.is_here && !meets_only_clean_files(session, head_tree, tree)? {
-        let kept = look(session, &super::checkpoint::unignored::current(session)?)?;
+        let kept = scan(session, &super::checkpoint::unignored::current(session)?)?;
         report.ignored_kept = plan_switch(session, &kept, tree)?.ignored_kept;
     }
     Ok(report)

@@ -122,7 +122,7 @@ pub(in crate::design) struct SubmoduleStates {
 impl SubmoduleStates {
     /// Writes the states of submodules with edits, and of their own submodules, as commits that no ref holds yet. One
     /// whose edits cannot be kept is left out. Costs nothing where none has edits.
-    pub(in crate::design) fn look(
+    pub(in crate::design) fn scan(
         session: &Session,
         edited: &[RepoPath],
         allowances: &Allowances,

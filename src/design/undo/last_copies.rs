@@ -45,7 +45,7 @@ pub(in crate::design) fn refuse_lost(
         let now = repo.leaf_in(kept.snapshot.worktree_tree, &change.path)?;
         let is_as_before = now.is_some() && now == change.old;
         let is_missing = || -> Result<bool> {
-            let state = files.look(&change.path).map_err(|e| Error::io("cannot read", e))?;
+            let state = files.state(&change.path).map_err(|e| Error::io("cannot read", e))?;
             Ok(state == PathState::Nothing)
         };
         if is_as_before || (now.is_none() && change.new.is_some() && is_missing()?) {

@@ -132,7 +132,7 @@ fn keep_submodules(
     let is_touched = |path: &&RepoPath| moved.iter().any(|moved| moved.is_at_or_below(path));
     let edited = kept.scan.edited_submodules.iter();
     let touched: Vec<_> = edited.filter(is_touched).cloned().collect();
-    let mut states = SubmoduleStates::look(session, &touched, &Allowances::default())?;
+    let mut states = SubmoduleStates::scan(session, &touched, &Allowances::default())?;
     states.hold(session, &operation.places.key)?;
     Ok(states.named())
 }

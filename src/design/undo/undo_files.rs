@@ -103,7 +103,7 @@ pub(in crate::design) fn back_to_branch(
             .map(|tree| repo.entry_in(tree, path.as_path()))
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
-        let stands = files.look(path).map_err(|e| Error::io("cannot read", e))?;
+        let stands = files.state(path).map_err(|e| Error::io("cannot read", e))?;
         let is_free = stands == PathState::Nothing || moves.aside.contains(path);
         let at = places.kept_by(record.op).join(number.to_string());
         if is_gits.iter().all(Option::is_none) && is_free && at.symlink_metadata().is_ok() {

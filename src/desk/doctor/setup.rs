@@ -195,7 +195,7 @@ fn large_file_store(session: &Session, manifest: &Manifest) -> Option<Check> {
             return Some(Check::ill(NAME, error.message(), fix));
         }
     };
-    let now = StoreUrl::look(session).ok()?;
+    let now = StoreUrl::read(session).ok()?;
     let wanted = wanted.as_deref();
     let shown = wanted.unwrap_or("the remote");
     match &now {

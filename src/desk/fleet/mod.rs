@@ -124,7 +124,7 @@ impl Upstream {
 pub fn fleet(session: &Session, whose: Whose) -> Result<FleetReport> {
     let repo = &session.repo;
     let Team { clones, damaged, elsewhere } = Team::find(session, whose)?;
-    let Desk { scan, forks, matrix, mut rows } = Desk::look(session, &clones, &elsewhere)?;
+    let Desk { scan, forks, matrix, mut rows } = Desk::read(session, &clones, &elsewhere)?;
     add_damaged(&mut rows, &damaged, &forks);
     describe_all(session, &forks, &mut rows)?;
     marked::mark(session, &forks, &mut rows)?;
@@ -286,7 +286,7 @@ struct Desk {
 impl Desk {
     /// Reads this repository while another thread reads the clones, and then helps that thread: the
     /// files of clones take most of the time.
-    fn look(
+    fn read(
         session: &Session,
         clones: &[FoundClone],
         elsewhere: &BTreeSet<String>,

@@ -113,10 +113,10 @@ impl AttributesFiles {
             .chain([folder.len()]);
         let inner = ends.filter_map(|end| folder.get(..end).filter(|above| !above.is_empty()));
         let mut folders = std::iter::once(&b""[..]).chain(inner);
-        folders.try_for_each(|above| if is_known(above) { Ok(()) } else { self.look(above) })
+        folders.try_for_each(|above| if is_known(above) { Ok(()) } else { self.check(above) })
     }
 
-    fn look(&self, folder: &[u8]) -> Result<()> {
+    fn check(&self, folder: &[u8]) -> Result<()> {
         let name = RepoPath::from(RuleFile::Attributes.name());
         let path = match folder {
             b"" => name,
@@ -128,10 +128,10 @@ impl AttributesFiles {
 
 /// Refuses a rule file of the working tree that must not be read.
 pub(super) fn require(path: &RepoPath, on_disk: &Path) -> Result<()> {
-    look(on_disk).map_or(Ok(()), |fault| Err(refused(path, &fault)))
+    fault_of(on_disk).map_or(Ok(()), |fault| Err(refused(path, &fault)))
 }
 
-fn look(path: &Path) -> Option<Fault> {
+fn fault_of(path: &Path) -> Option<Fault> {
     let metadata = path.symlink_metadata().ok()?;
     let kind = metadata.file_type();
     if kind.is_symlink() || kind.is_dir() {

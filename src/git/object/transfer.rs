@@ -169,14 +169,14 @@ impl Transfer<'_> {
                 open.pop();
                 continue;
             }
-            let (above, tree) = self.look(id)?;
+            let (above, tree) = self.parents_and_tree(id)?;
             let before = open.len();
             let is_next = |id: &gix::ObjectId| !self.done.contains(id) && self.is_new(*id);
             open.extend(above.iter().copied().filter(is_next));
             if open.len() > before {
                 continue;
             }
-            let known = above.iter().filter_map(|id| self.look(*id).ok()?.1).collect();
+            let known = above.iter().filter_map(|id| self.parents_and_tree(*id).ok()?.1).collect();
             let below = tree.map_or(Ok(Linked::All), |tree| self.tree(tree, known))?;
             if below == Linked::NotAll || self.link(id)? == Linked::NotAll {
                 return Ok(Linked::NotAll);
@@ -196,7 +196,10 @@ impl Transfer<'_> {
     }
 
     /// Returns the parents of a commit or the target of a tag, and the tree.
-    fn look(&self, id: gix::ObjectId) -> Result<(Vec<gix::ObjectId>, Option<gix::ObjectId>)> {
+    fn parents_and_tree(
+        &self,
+        id: gix::ObjectId,
+    ) -> Result<(Vec<gix::ObjectId>, Option<gix::ObjectId>)> {
         let missing = || format!("object {id} is missing here");
         let object = self.from.repo.find_object(id).or_code(Code::ObjectMissing, missing)?;
         Ok(match object.kind {

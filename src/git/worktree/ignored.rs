@@ -33,7 +33,7 @@ impl Repo {
         let mut visible = Vec::new();
         for path in ignored {
             rules.read = 0;
-            match rules.look(&path)? {
+            match rules.classify(&path)? {
                 IgnoredPath::Ignored | IgnoredPath::Nothing => {}
                 IgnoredPath::Whole => visible.push(path),
                 IgnoredPath::Parts(parts) => visible.extend(parts),
@@ -100,7 +100,7 @@ impl<'a> Rules<'a> {
         self.ignores.ignores(path.as_bytes(), is_directory)
     }
 
-    fn look(&mut self, path: &RepoPath) -> Result<IgnoredPath> {
+    fn classify(&mut self, path: &RepoPath) -> Result<IgnoredPath> {
         self.world.interrupt.check()?;
         let on_disk = path.under(self.repo.workdir());
         let Ok(metadata) = std::fs::symlink_metadata(&on_disk) else {
@@ -143,7 +143,7 @@ impl<'a> Rules<'a> {
             below.push(b'/');
             below.extend_from_slice(name.as_bytes());
             let below = RepoPath::new(below);
-            match self.look(&below)? {
+            match self.classify(&below)? {
                 IgnoredPath::Nothing => {}
                 IgnoredPath::Ignored => all = false,
                 IgnoredPath::Whole => parts.push(below),

@@ -160,7 +160,8 @@ impl Repo {
         let rules = Rules::of(self)?;
         let (workdir, tracked_index) = (self.workdir(), index.clone());
         let (suspects, untracked, staged) = std::thread::scope(|scope| {
-            let tracked = scope.spawn(move || tracked::look(world, workdir, &tracked_index, rules));
+            let tracked =
+                scope.spawn(move || tracked::check(world, workdir, &tracked_index, rules));
             let untracked = untracked::find(world, self, &index);
             let staged = self.staged(head_tree, &index);
             let gone = || Error::new(Code::Io, "the thread that checks files has died");

@@ -41,7 +41,7 @@ pub(super) struct FoundSetup {
 }
 
 impl FoundSetup {
-    pub(super) fn look(session: &Session, request: Request) -> Result<FoundSetup> {
+    pub(super) fn read(session: &Session, request: Request) -> Result<FoundSetup> {
         let mut setup = FoundSetup {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
@@ -62,7 +62,7 @@ impl FoundSetup {
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
         let pointers = tracked_pointers(session)?;
         setup.lfs_goes = uninstall::is_ours(&session.repo) && pointers == 0;
-        if let StoreUrl::Ours(url) = StoreUrl::look(session)? {
+        if let StoreUrl::Ours(url) = StoreUrl::read(session)? {
             setup.look_at_store(&url, pointers);
         }
         let keeps_hooks = calls_lfs && pointers > 0 && setup.has_hooks_of_git();
@@ -209,7 +209,7 @@ impl FoundSetup {
             let hub = member.hub.display();
             format!("the part of this checkout in the hub '{hub}', with its published refs")
         }));
-        self.report.left = leftovers::look(session, self.lfs_goes)?;
+        self.report.left = leftovers::list(session, self.lfs_goes)?;
         self.removed.extend(unguarded(session));
         let all = private.into_iter().chain(tags);
         self.refs = all.map(|reference| (reference.name, reference.id)).collect();

@@ -25,7 +25,7 @@ pub struct Leftover {
 }
 
 /// Lists the parts of this repository and of its colony that stay.
-pub(super) fn look(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
+pub(super) fn list(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
     let mut leftovers = refs(session)?;
     leftovers.extend(colony(session)?);
     let stored = session.repo.common_dir().join("lfs");

@@ -67,7 +67,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if !session.is_dry() {
         recover_first(session)?;
     }
-    let before = FoundSetup::look(session, request)?;
+    let before = FoundSetup::read(session, request)?;
     if session.is_dry() {
         let hooks = hook_lines(&before.hooks);
         return Ok(before.report_with(hooks));
@@ -90,7 +90,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
-    let setup = FoundSetup::look(session, request)?;
+    let setup = FoundSetup::read(session, request)?;
     if setup.report.needs_force {
         // Another command has moved files aside since.
         return Err(refuse_kept_files(setup.kept_files));

@@ -45,7 +45,7 @@ impl WorktreeFiles {
     }
 
     /// Returns the kind of entry at a path. No symlink on the way is followed.
-    pub fn look(&self, path: &RepoPath) -> io::Result<PathState> {
+    pub fn state(&self, path: &RepoPath) -> io::Result<PathState> {
         self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
@@ -181,7 +181,7 @@ impl WorktreeFiles {
         names.sort();
         for name in names {
             let path = RepoPath::new([directory.as_bytes(), b"/", &name].concat());
-            match self.look(&path)? {
+            match self.state(&path)? {
                 PathState::Nothing => {}
                 PathState::Other => walk.files.push(path),
                 PathState::Directory(mode) => {
@@ -202,7 +202,7 @@ impl WorktreeFiles {
     /// Creates the parents of a path; returns `false` if one of them is not a directory.
     fn make_parents(&self, path: &RepoPath) -> io::Result<bool> {
         for parent in path.ancestors() {
-            match self.look(&parent)? {
+            match self.state(&parent)? {
                 PathState::Directory(_) => {}
                 PathState::Other => return Ok(false),
                 PathState::Nothing => {

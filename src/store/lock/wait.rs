@@ -131,7 +131,7 @@ impl Wait {
         self.pause = (self.pause * 2).min(MAX_PAUSE);
         if self.waited >= self.next_look {
             self.next_look = self.waited + LOOK_INTERVAL;
-            self.look(narrate, message);
+            self.report_holder(narrate, message);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Wait {
     }
 
     /// Looks who holds the lock, and reports it once.
-    fn look(&mut self, narrate: &dyn Fn(&str), message: &str) {
+    fn report_holder(&mut self, narrate: &dyn Fn(&str), message: &str) {
         let holders = LockHolders::of(&self.files);
         let is_progress = match self.limit {
             WaitLimit::WhileHeld => holders.may_release(),

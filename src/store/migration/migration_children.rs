@@ -88,9 +88,9 @@ pub fn settle(session: &Session) -> Result<()> {
     let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
     let (mut wait, began) = (Wait::new(session.wait_limit(), &path), Instant::now());
     while is_held(&file) {
-        let left = ChildHolders::look(identity);
+        let left = ChildHolders::of(identity);
         // One process may have started another and ended during the scan.
-        if left.is_harmless() && ChildHolders::look(identity).is_harmless() {
+        if left.is_harmless() && ChildHolders::of(identity).is_harmless() {
             break;
         }
         let uploads = left.of_lfs();
@@ -137,7 +137,7 @@ struct Held {
 struct ChildHolders(Vec<Held>);
 
 impl ChildHolders {
-    fn look(file: FileIdentity) -> ChildHolders {
+    fn of(file: FileIdentity) -> ChildHolders {
         let holders = processes::holders_of(file).into_iter();
         let locked = holders.filter(|holder| holder.has_lock).map(|holder| Held {
             words: processes::words_of(holder.process.pid),

@@ -79,7 +79,7 @@ impl Finish<'_> {
 
     /// Moves aside what another process created at `path`, or at one of its parents, since the plan.
     fn make_way(&self, files: &WorktreeFiles, number: usize, path: &RepoPath) -> Result<()> {
-        let state_of = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
+        let state_of = |path: &RepoPath| files.state(path).map_err(|e| cannot_move(path, e));
         for (depth, parent) in path.ancestors().enumerate() {
             if state_of(&parent)? == PathState::Other {
                 return self.keep_late(files, &parent, number, Some(depth));
@@ -139,7 +139,7 @@ impl Finish<'_> {
         for directory in moves.remove_directories.iter().rev() {
             let path = &directory.path;
             if files
-                .look(path)
+                .state(path)
                 .is_ok_and(|s| s == crate::store::files::worktree_files::PathState::Nothing)
             {
                 files.make_directory(path, directory.mode).map_err(|e| cannot_move(path, e))?;

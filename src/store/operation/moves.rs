@@ -87,7 +87,7 @@ pub fn plan_inverse(
     let made: BTreeSet<_> = record.files.new_directories.iter().chain(made).cloned().collect();
     let mut moves = plan(files, &wants, &Emptied::Only(&made), cwd)?;
     for directory in record.files.remove_directories.iter().rev() {
-        let stands = files.look(&directory.path).map_err(|e| cannot_look(&directory.path, e))?;
+        let stands = files.state(&directory.path).map_err(|e| cannot_read(&directory.path, e))?;
         let returns_as_file = record.files.aside.contains(&directory.path);
         if !matches!(stands, PathState::Directory(_)) && !returns_as_file {
             moves.make_directories.push(directory.clone());
@@ -115,7 +115,7 @@ impl Planner<'_> {
     fn make_room(&mut self, path: &RepoPath, want: &PathTarget) -> Result<()> {
         let needs_parents = !matches!(want, PathTarget::Nothing);
         for parent in path.ancestors() {
-            match self.look(&parent)? {
+            match self.state(&parent)? {
                 PathState::Directory(_) => {}
                 PathState::Nothing => return Ok(()),
                 PathState::Other => {
@@ -126,7 +126,7 @@ impl Planner<'_> {
                 }
             }
         }
-        match (self.look(path)?, want) {
+        match (self.state(path)?, want) {
             (PathState::Nothing, _)
             | (PathState::Directory(_), PathTarget::Nothing | PathTarget::Directory) => {}
             (PathState::Other, _) => drop(self.aside.insert(path.clone())),
@@ -138,7 +138,7 @@ impl Planner<'_> {
     }
 
     fn empty_directory(&mut self, path: &RepoPath, mode: u32) -> Result<()> {
-        let walk = self.files.walk(path).map_err(|e| cannot_look(path, e))?;
+        let walk = self.files.walk(path).map_err(|e| cannot_read(path, e))?;
         if let Some(repository) = walk.repositories.first() {
             return Err(Error::new(
                 Code::NestedRepository,
@@ -157,7 +157,7 @@ impl Planner<'_> {
 
     fn find_new_directories(&mut self, needed: &BTreeSet<RepoPath>) -> Result<()> {
         for directory in needed {
-            if !matches!(self.look(directory)?, PathState::Directory(_)) {
+            if !matches!(self.state(directory)?, PathState::Directory(_)) {
                 self.moves.new_directories.push(directory.clone());
             }
         }
@@ -184,7 +184,7 @@ impl Planner<'_> {
             if is_cwd || needed.contains(&path) || forced.contains(&path) {
                 continue;
             }
-            if let PathState::Directory(mode) = self.look(&path)? {
+            if let PathState::Directory(mode) = self.state(&path)? {
                 directories.push(Directory { path, mode: Some(mode) });
             }
         }
@@ -194,8 +194,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn look(&self, path: &RepoPath) -> Result<PathState> {
-        self.files.look(path).map_err(|e| cannot_look(path, e))
+    fn state(&self, path: &RepoPath) -> Result<PathState> {
+        self.files.state(path).map_err(|e| cannot_read(path, e))
     }
 }
 
@@ -212,6 +212,6 @@ fn needed_directories(wants: &BTreeMap<RepoPath, PathTarget>) -> BTreeSet<RepoPa
     needed
 }
 
-fn cannot_look(path: &RepoPath, error: std::io::Error) -> Error {
+fn cannot_read(path: &RepoPath, error: std::io::Error) -> Error {
     Error::io(format!("cannot read the state of '{path}'"), error).unchanged()
 }

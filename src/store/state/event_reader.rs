@@ -112,7 +112,7 @@ impl EventReader {
         limit: usize,
         is_wanted: &dyn Fn(&Event) -> bool,
     ) -> Result<Batch, Unusable> {
-        self.look(since, |log| log.after(since, limit, is_wanted))
+        self.read_once(since, |log| log.after(since, limit, is_wanted))
     }
 
     /// Reads the newest events that are wanted, the oldest of them first.
@@ -121,7 +121,7 @@ impl EventReader {
         limit: usize,
         is_wanted: &dyn Fn(&Event) -> bool,
     ) -> Result<Batch, Unusable> {
-        self.look(&Position::FIRST, |log| log.newest(limit, is_wanted))
+        self.read_once(&Position::FIRST, |log| log.newest(limit, is_wanted))
     }
 
     fn is_there(&self) -> bool {
@@ -129,7 +129,7 @@ impl EventReader {
     }
 
     /// Reads in one transaction. A log that is damaged is created again, and one that is missing stays missing.
-    fn look(
+    fn read_once(
         &mut self,
         since: &Position,
         read: impl Fn(&OpenLog<'_>) -> Result<Batch, Unusable>,

@@ -112,7 +112,7 @@ impl Search<'_> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(target) = targets.get(at) else { break };
-                let answer = self.one(target, processors / at_once.max(1));
+                let answer = self.search_repository(target, processors / at_once.max(1));
                 let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
                 answers.push((at, answer));
             }
@@ -131,7 +131,7 @@ impl Search<'_> {
     }
 
     /// Searches one repository.
-    fn one(self, target: &Target, threads: usize) -> Result<Answer> {
+    fn search_repository(self, target: &Target, threads: usize) -> Result<Answer> {
         let search =
             LineSearch { world: self.world, lines: self.lines, globs: None, limits: self.limits };
         let result = search.run(&target.content(self.world)?, threads)?;

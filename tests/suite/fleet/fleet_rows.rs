@@ -192,7 +192,7 @@ fn a_wide_terminal_has_the_tasks_before_the_newest() {
     commit(&desk.at(made["path"].as_str().unwrap().into()), "a.txt", "of ada\n");
     commit(&agent(&desk, "bob"), "b.txt", "of bob\n");
     let printed = |columns| bare(&on_terminal_of(&desk, columns, &[], "COLONY --no-pager"));
-    let sketcher = Sketcher::look(desk.world_at(7_200)).unwrap();
+    let sketcher = Sketcher::read(desk.world_at(7_200)).unwrap();
     let drawn = |columns| sketcher.draw(columns, 24, "").text;
     for (columns, has_tasks) in [(80, false), (109, false), (110, true), (200, true)] {
         for shown in [printed(columns.into()), drawn(columns)] {

@@ -42,7 +42,7 @@ fn desk() -> Sandbox {
 /// Looks at it at a fixed time.
 fn sketcher(desk: &View) -> Sketcher {
     desk.colony(&["fleet"]);
-    Sketcher::look(desk.world_at(7_200)).unwrap()
+    Sketcher::read(desk.world_at(7_200)).unwrap()
 }
 
 fn last_lines(text: &str, count: usize) -> Vec<String> {

@@ -191,7 +191,7 @@ pub(in crate::cli) fn run_try(face: &mut Face<'_>, args: TryArgs) -> Result<Outc
 fn session(face: &Face<'_>, run: Run, names: &[String]) -> Result<Session, Stop> {
     if run == Run::Dry {
         // Who is done is a copy of what others have published, as their branches are.
-        land::look(&face.session_among_others(Opening::Read, names)?);
+        land::refresh_marks(&face.session_among_others(Opening::Read, names)?);
     }
     Ok(face.session_among_others(run, names)?)
 }

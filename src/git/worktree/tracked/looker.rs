@@ -50,19 +50,19 @@ impl Looker {
     /// Returns `true` if there is certainly nothing at a path, and no file or symlink above it.
     pub(super) fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
-            match self.look(BStr::new(above.as_bytes()))? {
+            match self.stat(BStr::new(above.as_bytes()))? {
                 PathStat::Found(Some(stat))
                     if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
                 PathStat::Found(None) => return Ok(true),
                 PathStat::Found(Some(_)) | PathStat::Unsearchable(..) => return Ok(false),
             }
         }
-        let path_stat = self.look(BStr::new(path.as_bytes()))?;
+        let path_stat = self.stat(BStr::new(path.as_bytes()))?;
         Ok(matches!(path_stat, PathStat::Found(None)))
     }
 
     /// Reads the stat data of a path without following symlinks.
-    pub(super) fn look(&mut self, path: &BStr) -> Result<PathStat> {
+    pub(super) fn stat(&mut self, path: &BStr) -> Result<PathStat> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
                 path.get(..at).expect("the slash is in the path"),

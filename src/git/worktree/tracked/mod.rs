@@ -56,7 +56,7 @@ impl Rules {
 }
 
 /// Checks every tracked file once.
-pub(in crate::git) fn look(
+pub(in crate::git) fn check(
     world: &World,
     workdir: &Path,
     index: &gix::index::File,
@@ -79,7 +79,7 @@ pub(in crate::git) fn look(
         if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID) {
             continue;
         }
-        let stat = match looker.look(path)? {
+        let stat = match looker.stat(path)? {
             PathStat::Found(stat) => stat,
             PathStat::Unsearchable(directory, error) => {
                 suspects.unsearchable.entry(directory).or_insert(error);
@@ -126,7 +126,7 @@ impl Repo {
                 let Some(entry) = entry else {
                     return Ok(false);
                 };
-                match looker.look(path)? {
+                match looker.stat(path)? {
                     PathStat::Found(stat) => {
                         let verdict = judge(entry, stat, index.timestamp(), rules);
                         matches!(verdict, Verdict::Same)
@@ -157,7 +157,7 @@ impl Repo {
         let mut there = Vec::new();
         for (number, entry) in index.entries().iter().enumerate() {
             if entry.flags.contains(Flags::SKIP_WORKTREE)
-                && let PathStat::Found(Some(_)) = looker.look(entry.path_in(paths))?
+                && let PathStat::Found(Some(_)) = looker.stat(entry.path_in(paths))?
             {
                 there.push(number);
             }

@@ -44,8 +44,8 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 /// What the screen wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookerTask {
-    /// Look now.
-    Look,
+    /// Read now.
+    Read,
     /// Do not look until the next wish: a command has the terminal.
     Rest,
 }
@@ -80,9 +80,9 @@ impl Looker {
         Ok(Looker { wishes: Some(wishes), reports, interrupt, is_awaited: false })
     }
 
-    /// Asks for a look now.
-    pub(super) fn look(&mut self) {
-        self.wish(LookerTask::Look);
+    /// Asks for a new reading.
+    pub(super) fn refresh(&mut self) {
+        self.wish(LookerTask::Read);
         self.is_awaited = true;
     }
 
@@ -141,7 +141,7 @@ impl LookedAt {
         loop {
             let wish = match wishes.recv_timeout(NEWS_INTERVAL) {
                 Ok(LookerTask::Rest) => {
-                    match wishes.iter().find(|wish| *wish == LookerTask::Look) {
+                    match wishes.iter().find(|wish| *wish == LookerTask::Read) {
                         Some(wish) => Some(wish),
                         None => return,
                     }
@@ -158,7 +158,7 @@ impl LookedAt {
                 continue;
             }
             is_new = false;
-            if reports.send(self.look()).is_err() {
+            if reports.send(self.read()).is_err() {
                 return;
             }
         }
@@ -189,7 +189,7 @@ impl LookedAt {
         has_changed || is_event
     }
 
-    fn look(&mut self) -> Result<DeskReading> {
+    fn read(&mut self) -> Result<DeskReading> {
         let begun = Instant::now();
         self.last = None;
         let session = Session::open(self.world.clone(), &self.flags, ObjectWrites::Durable)?;

@@ -59,7 +59,7 @@ pub(super) fn run(
     whose: Whose,
 ) -> Result<Outcome, Stop> {
     let world = session.world.clone();
-    let looked = DeskReading { report, events: news::newest(&session) };
+    let reading = DeskReading { report, events: news::newest(&session) };
     drop(session);
     let own = face.env.terminal.streams.as_ref();
     let streams = own.ok_or(Stop::Stream(io::ErrorKind::NotConnected.into()))?;
@@ -70,7 +70,7 @@ pub(super) fn run(
     let state = State::new(world.now(), face.palette(), format!("git colony{prefix}"));
     let looker = Looker::start(&world, &face.flags, whose).map_err(Stop::Stream)?;
     let terminal = ScreenTerminal::enter(face.env, tty).map_err(Stop::Stream)?;
-    DeskScreen { terminal, looker, runner, state, looked, world }.serve()?;
+    DeskScreen { terminal, looker, runner, state, reading, world }.serve()?;
     Ok(Outcome::Yes)
 }
 
@@ -86,13 +86,13 @@ struct DeskScreen {
     looker: Looker,
     runner: Runner,
     state: State,
-    looked: DeskReading,
+    reading: DeskReading,
     world: World,
 }
 
 impl DeskScreen {
     fn serve(&mut self) -> Result<(), Stop> {
-        self.state.follow(&Desk::of(&self.looked.report, &self.state.now));
+        self.state.follow(&Desk::of(&self.reading.report, &self.state.now));
         self.draw().map_err(Stop::Stream)?;
         loop {
             self.world.interrupt.check()?;
@@ -114,7 +114,7 @@ impl DeskScreen {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let (reading, state) = (&self.looked, &self.state);
+        let (reading, state) = (&self.reading, &self.state);
         self.terminal.draw(|frame| draw::draw(reading, state, frame))
     }
 
@@ -125,17 +125,17 @@ impl DeskScreen {
         self.state.notice.extend(said);
         match self.looker.newest() {
             None => return has_changed,
-            Some(Ok(reading)) => self.looked = reading,
+            Some(Ok(reading)) => self.reading = reading,
             Some(Err(error)) => self.state.notice = error.sentence(),
         }
         has_changed = true;
         self.state.now = self.world.now();
-        self.state.follow(&Desk::of(&self.looked.report, &self.state.now));
+        self.state.follow(&Desk::of(&self.reading.report, &self.state.now));
         has_changed
     }
 
     fn handle(&mut self, event: Event) -> io::Result<ScreenFlow> {
-        let desk = Desk::of(&self.looked.report, &self.state.now);
+        let desk = Desk::of(&self.reading.report, &self.state.now);
         let act = match event {
             Event::Key(key @ KeyEvent { kind: KeyEventKind::Press | KeyEventKind::Repeat, .. }) => {
                 self.state.press(key, &desk)
@@ -154,7 +154,7 @@ impl DeskScreen {
                 self.terminal.leave();
                 foreground::suspend();
                 self.terminal.resume()?;
-                self.looker.look();
+                self.looker.refresh();
             }
             KeyOutcome::Run(line) => match typed_commands::read(&line) {
                 Ok(commands) => {
@@ -165,7 +165,7 @@ impl DeskScreen {
                 Err(refused) => self.state.notice = refused,
             },
             KeyOutcome::Shell(agent) => {
-                let all = self.looked.report.agents.iter();
+                let all = self.reading.report.agents.iter();
                 let mut rows = all.filter(|row| row.agent.as_ref() == Some(&agent));
                 if let Some(path) = rows.find_map(Row::clone_path).map(ToOwned::to_owned) {
                     let line = format!("cd {} && exec $SHELL", typed_word(&path.to_string_lossy()));
@@ -189,7 +189,7 @@ impl DeskScreen {
     /// Takes the terminal again after a command, and looks.
     fn end(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
-        self.looker.look();
+        self.looker.refresh();
         Ok(())
     }
 }

@@ -29,22 +29,22 @@ pub struct Sketch {
 
 /// A report, to be drawn more than once.
 pub struct Sketcher {
-    looked: DeskReading,
+    reading: DeskReading,
     world: World,
 }
 
 impl Sketcher {
-    /// Looks at the repository in which a world stands.
-    pub fn look(world: World) -> Result<Sketcher> {
+    /// Reads the repository in which a world stands.
+    pub fn read(world: World) -> Result<Sketcher> {
         let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::InMemory)?;
         let report = fleet(&session, Whose::ThisCheckout)?;
-        Ok(Sketcher { looked: DeskReading { report, events: news::newest(&session) }, world })
+        Ok(Sketcher { reading: DeskReading { report, events: news::newest(&session) }, world })
     }
 
     /// Draws it after some keys; control characters are the keys of a terminal.
     pub fn draw(&self, columns: u16, rows: u16, keys: &str) -> Sketch {
         let now = self.world.now();
-        let desk = Desk::of(&self.looked.report, &now);
+        let desk = Desk::of(&self.reading.report, &now);
         let mut state = State::new(now, Palette::Plain, "git colony".to_owned());
         state.follow(&desk);
         let mut act = KeyOutcome::Nothing;
@@ -60,7 +60,7 @@ impl Sketcher {
             Ok(terminal) => terminal,
             Err(never) => match never {},
         };
-        if let Err(never) = terminal.draw(|frame| draw(&self.looked, &state, frame)) {
+        if let Err(never) = terminal.draw(|frame| draw(&self.reading, &state, frame)) {
             match never {}
         }
         let buffer = terminal.backend().buffer();
