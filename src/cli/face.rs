@@ -15,7 +15,7 @@ use crate::ui::sent::Sent;
 use crate::ui::theme::Palette;
 use crate::ui::{Answer, print_error, print_json_error};
 
-use super::look::{GitDisplay, Wanted};
+use super::display::{GitDisplay, Wanted};
 
 /// The number of the signal that is sent when the terminal closes.
 const SIGHUP: i32 = 1;

@@ -11,11 +11,11 @@ mod corrected_command;
 mod dashboard;
 mod declaration;
 mod dispatch;
+mod display;
 pub mod examples;
 mod face;
 mod grammar;
 pub mod habits;
-mod look;
 mod mcp;
 mod open_repository;
 pub mod reference;
@@ -48,8 +48,8 @@ use crate::ui::theme::Palette;
 
 use actions::Action;
 use args::{AgentCommand, Cli, Command, DEFAULT_COMMAND, SetupCommand, StateCommand};
+use display::Wanted;
 use face::{Face, Run, Stop, exit_of, face_error, stream_failed};
-use look::Wanted;
 use open_repository::Opening;
 
 /// Parses and runs one command line.

@@ -22,15 +22,15 @@ pub(super) enum Opening {
     ForReal,
     /// Read it: copies of published work and caches may be written, nothing else, and no lock is taken.
     Read,
-    /// Look at it, or only say what would be changed: objects that are made for that are forgotten.
-    Look,
+    /// Read it, or only say what would be changed: objects that are made for that are forgotten.
+    InMemory,
 }
 
 impl From<Run> for Opening {
     fn from(run: Run) -> Self {
         match run {
             Run::ForReal => Opening::ForReal,
-            Run::Dry => Opening::Look,
+            Run::Dry => Opening::InMemory,
         }
     }
 }
@@ -39,7 +39,7 @@ impl Opening {
     fn writes(self) -> ObjectWrites {
         match self {
             Opening::ForReal | Opening::Read => ObjectWrites::Durable,
-            Opening::Look => ObjectWrites::InMemory,
+            Opening::InMemory => ObjectWrites::InMemory,
         }
     }
 }
@@ -107,7 +107,7 @@ impl Face<'_> {
     /// Opens a session where there is a repository: outside of any, no clone stands for the agent that is named.
     pub(super) fn session_of_checkout(&self, run: Run) -> Result<(World, Option<Session>)> {
         let world = self.world()?;
-        match Repo::open(&world, Opening::Look.writes()) {
+        match Repo::open(&world, Opening::InMemory.writes()) {
             Err(error)
                 if error.code() == Code::NotARepository && self.env.world.plane == Plane::Cli =>
             {
@@ -138,17 +138,17 @@ impl Face<'_> {
         };
         self.note_look(opened.as_ref().ok().map(|session| &session.repo));
         let owner = opened.as_ref().ok().and_then(|session| session.world.owner_beside_root);
-        self.held_back_for.set(owner.filter(|_| opening != Opening::Look));
+        self.held_back_for.set(owner.filter(|_| opening != Opening::InMemory));
         opened
     }
 
     /// Opens a repository for a command that needs no session.
     pub(super) fn repository(&self) -> Result<(World, Repo)> {
         let world = self.world()?;
-        match Repo::open(&world, Opening::Look.writes()) {
+        match Repo::open(&world, Opening::InMemory.writes()) {
             Err(error) if error.code() == Code::NotARepository => {
                 let inside = self.in_agents_clone(&world, error)?;
-                let repo = Repo::open(&inside, Opening::Look.writes())?;
+                let repo = Repo::open(&inside, Opening::InMemory.writes())?;
                 Ok((inside, repo))
             }
             opened => Ok((world, opened?)),
@@ -159,7 +159,7 @@ impl Face<'_> {
     /// nothing.
     pub(super) fn make_missing_clone(&self) -> Result<()> {
         let world = self.world()?;
-        match (Repo::open(&world, Opening::Look.writes()), self.named_agent(&world)) {
+        match (Repo::open(&world, Opening::InMemory.writes()), self.named_agent(&world)) {
             (Err(error), Some(agent)) if error.code() == Code::NotARepository => {
                 first_clone::make_missing(&world, agent)
             }

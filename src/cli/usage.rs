@@ -13,8 +13,8 @@ use crate::model::{Code, Error};
 use crate::store::settings::{SetBy, TABLE};
 use crate::ui::answer::Form;
 
+use super::display;
 use super::grammar;
-use super::look;
 use super::wrong_words::{self, Meaning};
 
 /// Help is an answer; anything else is wrong usage, exit code 129.
@@ -34,7 +34,7 @@ pub(super) fn answer(
         return written.map_or_else(|error| super::stream_failed(&error, env), |()| Exit(129));
     }
     let form = if wants_json { Form::Json } else { Form::Text };
-    let palette = look::early_palette(env);
+    let palette = display::early_palette(env);
     super::face_error(&as_error(error, args), form, palette, env)
 }
 

@@ -113,7 +113,7 @@ pub(super) fn table_of_routes() -> String {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = face.session(Opening::InMemory)?;
     let root = session.repo.workdir().to_owned();
     let agent = session.settings.agent.clone();
     drop(session);

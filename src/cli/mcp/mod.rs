@@ -114,7 +114,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     // Outside of a repository the first call makes the clone of the agent; nothing is set before. A named agent that has no
     // place to work in would be left out of every call.
     let names_agent = face.flags.agent.is_some();
-    let bounds = match face.silent_session(Opening::Look) {
+    let bounds = match face.silent_session(Opening::InMemory) {
         Err(error) if matches!(error.code(), Code::InvalidValue | Code::NameAmbiguous) => {
             return Err(error.into());
         }

@@ -5,10 +5,10 @@ use super::words::{character, comment, literal, raw_literal};
 
 /// Names that say nothing of what they stand for: a local, field or function is called what it is (`checkpoint`,
 /// `lines`, `path`, `fingerprint`, `target`, `report`).
-const REFUSED: [&str; 3] = ["told", "take_away", "way_on"];
+const REFUSED: [&str; 7] = ["it", "look", "looked", "one", "told", "take_away", "way_on"];
 
 /// The same, where code still has them: how often in 100,000 lines of `src`. A number may only fall.
-const MOST: [(&str, usize); 2] = [("found", 92), ("goal", 5)];
+const MOST: [(&str, usize); 2] = [("found", 89), ("goal", 5)];
 
 /// Types whose names were adverbs, participles and questions.
 const REFUSED_TYPES: [&str; 50] = [

@@ -37,7 +37,7 @@ const OTHERS: [(&str, &str); 30] = [
     ("agents/colony/setup_commands.rs", "commands that the user has approved"),
     ("agents/colony/shared_clone.rs", "the world of a gated repository"),
     ("agents/colony/taking_part.rs", "the repository that the command has changed"),
-    ("cli/look.rs", "the repository of the command"),
+    ("cli/display.rs", "the repository of the command"),
     ("cli/mcp/call_place.rs", "finds the repository around, starts nothing"),
     ("cli/open_repository.rs", "the clone of the agent that acts, or the root that the user names"),
     ("cli/served/confine.rs", "finds the repository around, starts nothing"),

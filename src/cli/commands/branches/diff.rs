@@ -104,7 +104,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
     // Looking at the worktree makes objects: they stay in memory.
     let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
-    let session = face.session_among_others(Opening::Look, &typed)?;
+    let session = face.session_among_others(Opening::InMemory, &typed)?;
     let since = read_range(&session, &mut args)?;
     let named = |name: String| -> Result<Named, Error> {
         Ok(match agent_state::find(&session, &name)? {

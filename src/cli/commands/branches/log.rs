@@ -42,7 +42,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let typed = args.name.as_slice();
-    let session = face.session_among_others(Opening::Look, typed)?;
+    let session = face.session_among_others(Opening::InMemory, typed)?;
     let explained = |error| agent_state::explain_unknown(&session, error);
     let report = log::log(&session, args.name.as_deref(), args.limit);
     face.answer(&report.map_err(explained)?)

@@ -24,7 +24,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = face.session(Opening::InMemory)?;
     let report = topology::topology(&session)?;
     face.answer(&report)
 }

@@ -12,7 +12,7 @@ use crate::cli::actions::{self, Action};
 use crate::cli::args::Cli;
 use crate::cli::complete::ValueKind;
 use crate::cli::declaration::Declaration;
-use crate::cli::{Face, Stop, look};
+use crate::cli::{Face, Stop, display};
 use crate::env::Env;
 use crate::model::text::nearest;
 use crate::model::time::Moment;
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(own: &Args, cli: &Cli, env: &mut Env) -> Exit {
             crate::cli::run_words(global.chain(words).collect(), Some(action), env)
         }
         Err(error) => {
-            let palette = look::early_palette(env);
+            let palette = display::early_palette(env);
             crate::cli::face_error(&error, Form::Json, palette, env)
         }
     }

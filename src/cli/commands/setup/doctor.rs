@@ -30,7 +30,7 @@ pub(in crate::cli) fn declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = match face.session(Opening::Look) {
+    let session = match face.session(Opening::InMemory) {
         Ok(session) => session,
         Err(error) => match doctor::closed(&face.world()?, &error) {
             Some(report) => return face.answer(&report),

@@ -74,7 +74,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Action::Install(change)) => apply(face, HookChange::Install, &change),
         Some(Action::Uninstall(change)) => apply(face, HookChange::Uninstall, &change),
         Some(Action::Status) | None => {
-            let session = face.session(Opening::Look)?;
+            let session = face.session(Opening::InMemory)?;
             let report = hooks::status(&session)?;
             face.answer(&report)
         }

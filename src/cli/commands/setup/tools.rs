@@ -172,12 +172,12 @@ pub(in crate::cli) fn declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Opening::Look)?;
+            let session = face.session(Opening::InMemory)?;
             let report = tools::list(&session)?;
             face.answer(&report)
         }
         Some(Action::Find { query, writable }) => {
-            let session = face.session(Opening::Look)?;
+            let session = face.session(Opening::InMemory)?;
             let which = if writable { ToolFilter::Writable } else { ToolFilter::All };
             let report = tools::find(&session, &query, which)?;
             face.answer(&report)

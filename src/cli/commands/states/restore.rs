@@ -126,8 +126,8 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         keep_untracked: args.keep_untracked,
         force: args.force,
     };
-    let report = restore::restore(&session, &request);
-    let mut report = report.map_err(|error| explained(&session, &request.name, error))?;
+    let mut report = restore::restore(&session, &request)
+        .map_err(|error| explained(&session, &request.name, error))?;
     report.left_out = state.map(|state| state.left_out).unwrap_or_default();
     face.answer(&report)
 }

@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
             world.map_or_else(|_| LineReport::default(), |world| status_line::line(&world));
         return face.answer(&report);
     }
-    let session = face.silent_session(Opening::Look)?;
+    let session = face.silent_session(Opening::InMemory)?;
     let report = status::status(&session)?;
     face.answer(&report)
 }

@@ -102,7 +102,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         CargoCommand::Lint(args) => (CargoTask::Lint, args.package, args.dry_run),
         CargoCommand::Coverage(args) => (CargoTask::Coverage, args.package, args.dry_run),
     };
-    let session = face.session(Opening::Look)?;
+    let session = face.session(Opening::InMemory)?;
     session.world.refuse_change()?;
     let request = CargoRequest { task, package, dry_run, leave: session.settings.cargo };
     let (world, checkout) = face.checkout()?;

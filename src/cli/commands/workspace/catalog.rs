@@ -211,7 +211,7 @@ impl Face<'_> {
         Ok(match self.env.world.plane {
             Plane::Cli => Reach::Anywhere,
             Plane::Mcp | Plane::Web if checkout.git_root.is_some() => {
-                Reach::Below(self.session(Opening::Look)?.settings.catalog_roots)
+                Reach::Below(self.session(Opening::InMemory)?.settings.catalog_roots)
             }
             Plane::Mcp | Plane::Web => Reach::Below(Vec::new()),
         })

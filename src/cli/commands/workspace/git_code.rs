@@ -124,7 +124,7 @@ pub(in crate::cli) fn history_declaration() -> Declaration {
 }
 
 pub(in crate::cli) fn find(face: &mut Face<'_>, args: FindArgs) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Opening::Look, args.revision.as_slice())?;
+    let session = face.session_among_others(Opening::InMemory, args.revision.as_slice())?;
     let request = FindRequest {
         query: args.query.join(" "),
         reading: if args.regex { Reading::Expression } else { Reading::Literal },
@@ -138,14 +138,14 @@ pub(in crate::cli) fn find(face: &mut Face<'_>, args: FindArgs) -> Result<Outcom
 }
 
 pub(in crate::cli) fn read(face: &mut Face<'_>, args: &ReadArgs) -> Result<Outcome, Stop> {
-    let session = face.session_among_others(Opening::Look, args.revision.as_slice())?;
+    let session = face.session_among_others(Opening::InMemory, args.revision.as_slice())?;
     let report = read_lines::read(&session, &args.paths, args.revision.as_deref())?;
     face.answer(&report)
 }
 
 pub(in crate::cli) fn history(face: &mut Face<'_>, args: HistoryArgs) -> Result<Outcome, Stop> {
     let typed: Vec<_> = args.revision.iter().chain(&args.commit).cloned().collect();
-    let session = face.session_among_others(Opening::Look, &typed)?;
+    let session = face.session_among_others(Opening::InMemory, &typed)?;
     let request = HistoryRequest {
         revision: args.revision,
         commit: args.commit,

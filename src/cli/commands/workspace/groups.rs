@@ -53,7 +53,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, S
             let message = "--agents needs a git repository, and this directory is in none";
             return Err(Error::new(Code::NotARepository, message).into());
         }
-        let session = face.session(Opening::Look)?;
+        let session = face.session(Opening::InMemory)?;
         groups::add_agents(&session, &groups_read, &mut report)?;
     }
     face.answer(&report)

@@ -30,7 +30,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
     // Without a working tree there is no session, and nothing but the places of user and repository.
     let is_usable = checkout.git_root.is_some() && checkout.to_read().is_some();
-    let session = if is_usable { Some(face.session(Opening::Look)?) } else { None };
+    let session = if is_usable { Some(face.session(Opening::InMemory)?) } else { None };
     face.answer(&paths::paths(&world, &checkout, session.as_ref())?)
 }
 

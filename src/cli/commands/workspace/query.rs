@@ -259,7 +259,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
 /// Returns what every query has.
 fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<QueryRequest> {
     let has_settings = common.fetch && checkout.git_root.is_some();
-    let session = has_settings.then(|| face.session(Opening::Look)).transpose()?;
+    let session = has_settings.then(|| face.session(Opening::InMemory)).transpose()?;
     Ok(QueryRequest {
         repositories: common.repositories,
         conversation_id: common.conversation,

@@ -55,6 +55,6 @@ impl Args {
     /// Returns how a command that only looks opens its session: a repository that is named by its URL
     /// may be fetched into its hub.
     pub(super) fn opening(&self) -> Opening {
-        if self.url.is_some() { Opening::Read } else { Opening::Look }
+        if self.url.is_some() { Opening::Read } else { Opening::InMemory }
     }
 }

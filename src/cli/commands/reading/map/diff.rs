@@ -39,7 +39,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = face.session(Opening::InMemory)?;
     let report = map_diff::diff(&session, &args.a, &args.b)?;
     face.answer(&report)
 }

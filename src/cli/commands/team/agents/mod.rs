@@ -252,7 +252,7 @@ fn guide_declaration() -> Declaration {
 pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None => {
-            let session = face.session(Opening::Look)?;
+            let session = face.session(Opening::InMemory)?;
             let report = agent_places::list(&session)?;
             face.answer(&report)
         }
@@ -267,7 +267,7 @@ pub(in crate::cli) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, St
         Some(Action::Restore(restore)) => restore_agent(face, restore),
         Some(Action::Check(check)) => {
             // An agent may be on a branch of its own, and its work is found by its name.
-            let session = face.session_among_others(Opening::Look, check.range.as_slice())?;
+            let session = face.session_among_others(Opening::InMemory, check.range.as_slice())?;
             let changes = match (check.range, check.staged) {
                 (Some(range), _) => Changes::Range(range),
                 (None, true) => Changes::Staged,

@@ -27,7 +27,7 @@ pub(super) fn declaration() -> Declaration {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = face.session(Opening::InMemory)?;
     let (mut report, mut follower) = agent_output::read(&session, &args.name)?;
     report.is_followed = args.follow && report.pid.is_some();
     let outcome = face.answer(&report)?;

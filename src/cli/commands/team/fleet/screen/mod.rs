@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
-use crate::cli::look::is_dumb;
+use crate::cli::display::is_dumb;
 use crate::cli::{Face, Stop};
 use crate::desk::fleet::{FleetReport, Row, Whose};
 use crate::git::process::foreground;
