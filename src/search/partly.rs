@@ -12,6 +12,7 @@ use crate::model::{RepoPath, Result};
 use crate::repo_map::resolved::{ResolvedRow, RowPlace};
 use crate::repo_map::show::MapState;
 use crate::search::index::query::Query;
+use crate::search::index::ranking::Tuning;
 use crate::search::index::words;
 use crate::source::file::{self, Encoding};
 use crate::source::globs::{GlobVerdict, Globs};
@@ -39,9 +40,6 @@ const MIN_WORD: usize = 3;
 /// What git's search may take.
 const MATCH_LIMITS: MatchLimits =
     MatchLimits { time: Duration::from_secs(3), output_bytes: 32 << 20, lines_of_file: 10 };
-
-/// How much more a word counts in a path than in lines.
-const PATH: f64 = 1.5;
 
 /// The files that an answer needs.
 #[derive(Clone, Copy)]
@@ -178,9 +176,10 @@ fn best(
     let mut of_lines =
         session.repo.files_with_words(&session.world, commit, &searched, MATCH_LIMITS)?;
     of_lines.retain(|path, _| files.contains_key(path));
+    let of_path = f64::from(Tuning::default().path);
     let mut scores = BTreeMap::new();
     for (words_of_files, count, factor) in
-        [(&of_paths, query.words.len(), PATH), (&of_lines, searched.len(), 1.0)]
+        [(&of_paths, query.words.len(), of_path), (&of_lines, searched.len(), 1.0)]
     {
         let weights = weights(words_of_files, count, files.len());
         for (path, words) in words_of_files {

@@ -1,4 +1,5 @@
-//! What a request must be before anything is done for it, in the order of docs/dashboard.md. Pure.
+//! What a request must be before anything is done for it, in the order of docs/dashboard.md. Pure: `login` knows
+//! which tokens count.
 //!
 //! The token is what keeps others out. Host and origin keep out pages of other sites in the browser of the user: no page
 //! has a token by being loaded, so there is nothing that such a request could ride on.

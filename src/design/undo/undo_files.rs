@@ -1,4 +1,5 @@
-//! The files that an undo moves, and the source of each.
+//! The files that an undo moves, and the source of each. One that was edited since is moved aside like any other
+//! (`store::operation::moves`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
