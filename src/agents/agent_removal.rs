@@ -168,7 +168,7 @@ fn remove_standing(
     if report.unsaved > 0 && clone.member.role == Role::Agent {
         let filters = FailingFilter::if_forced(force);
         let kept =
-            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.run(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         uncommitted = kept.sha;
     }
     publish::publish(&inside)?;
@@ -274,7 +274,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     let mut inside = Session::open_foreign(world, &clone.path, ObjectWrites::InMemory)?;
     refuse_worktrees(world, clone)?;
     let filters = FailingFilter::if_forced(force);
-    let scan = filters.within(&mut inside, |session| session.repo.scan(&session.world))?;
+    let scan = filters.run(&mut inside, |session| session.repo.scan(&session.world))?;
     let unsaved = scan.count_uncommitted();
     let mut ignored = inside.repo.ignored(&inside.world, &scan)?;
     let ignored_count = ignored.len();
@@ -300,7 +300,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
     };
     if clone.member.role == Role::Agent {
         let kept =
-            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.run(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         report.left_out = kept.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;

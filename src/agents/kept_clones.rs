@@ -229,21 +229,21 @@ pub(in crate::agents) fn keep_again(world: &World, clone: &KeptClone) -> Result<
     let filters = FailingFilter::if_forced(clone.lets_go);
     inside.repo.look_at_hidden_files(&inside.world)?;
     if clone.member.role == Role::Agent {
-        let mut looking = open(ObjectWrites::InMemory)?;
+        let mut in_memory = open(ObjectWrites::InMemory)?;
         let kept =
-            filters.within(&mut looking, |session| checkpoint::create(session, &last_state()))?;
+            filters.run(&mut in_memory, |session| checkpoint::create(session, &last_state()))?;
         if let Some(lost) = kept.left_out.first().filter(|_| !clone.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
-        let present = looking.repo.scan(&looking.world)?.submodules;
-        let own = agent_removal::own_repositories(&looking.world, &looking.repo, &present);
+        let present = in_memory.repo.scan(&in_memory.world)?.submodules;
+        let own = agent_removal::own_repositories(&in_memory.world, &in_memory.repo, &present);
         if let Some(lost) = own.first().filter(|_| !clone.lets_go) {
             return Ok(Some(format!("'{}' has commits of its own", lost.display())));
         }
         // A state that cannot be compared is kept once more.
-        let report = automatic::create(&looking, "");
+        let report = automatic::create(&in_memory, "");
         if !report.is_ok_and(|report| report.reason.is_some()) {
-            filters.within(&mut inside, |session| checkpoint::create(session, &last_state()))?;
+            filters.run(&mut inside, |session| checkpoint::create(session, &last_state()))?;
         }
     } else if !clone.lets_go && inside.repo.scan(&inside.world)?.count_uncommitted() > 0 {
         return Ok(Some("it was edited".to_owned()));
@@ -267,8 +267,8 @@ impl FailingFilter {
         if force { FailingFilter::IsPassedOver } else { FailingFilter::Refuses }
     }
 
-    /// Looks at the files of a clone.
-    pub(in crate::agents) fn within<T>(
+    /// Runs a task on a clone; again without filters where one fails and is passed over.
+    pub(in crate::agents) fn run<T>(
         self,
         inside: &mut Session,
         task: impl Fn(&Session) -> Result<T>,

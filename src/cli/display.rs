@@ -66,7 +66,7 @@ pub(super) fn is_dumb(world: &World) -> bool {
 
 impl Face<'_> {
     /// Notes what the configuration of the repository says, the first that was opened.
-    pub(super) fn note_look(&self, repo: Option<&Repo>) {
+    pub(super) fn note_display(&self, repo: Option<&Repo>) {
         if let Some(repo) = repo {
             self.display.get_or_init(|| GitDisplay::of(repo));
             self.note_times(repo.workdir(), |key| repo.config(key));

@@ -141,7 +141,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         Err(Stop::Command(error)) => {
             let error = taking_part::explain_by_lost_git(&env.world, error);
             let error = explained(error, place.as_ref(), args);
-            let error = disk_space::with_way_to_look(error, &env.world.cwd);
+            let error = disk_space::with_space_command(error, &env.world.cwd);
             let hint = error.hint_text().map(|hint| sent.hint(hint));
             let error = hint.into_iter().fold(error, Error::replace_hint);
             face_error(&error, form, palette, env)

@@ -77,7 +77,7 @@ impl Face<'_> {
         let world = self.world()?;
         match Session::open(world.clone(), &self.flags, ObjectWrites::Durable) {
             Ok(session) => {
-                self.note_look(Some(&session.repo));
+                self.note_display(Some(&session.repo));
                 Ok((world, Some(session)))
             }
             Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
@@ -136,7 +136,7 @@ impl Face<'_> {
             }
             opened => opened,
         };
-        self.note_look(opened.as_ref().ok().map(|session| &session.repo));
+        self.note_display(opened.as_ref().ok().map(|session| &session.repo));
         let owner = opened.as_ref().ok().and_then(|session| session.world.owner_beside_root);
         self.held_back_for.set(owner.filter(|_| opening != Opening::InMemory));
         opened

@@ -41,7 +41,7 @@ pub struct DamagedClone {
 }
 
 impl DamagedClone {
-    fn find(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
+    fn at(path: PathBuf, agent: Option<String>) -> Option<DamagedClone> {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
         let lost = agent.as_ref().and_then(|_| lost_git_dir(&git_dir));
@@ -157,10 +157,10 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<DamagedClone> {
         let name = folder.file_name().and_then(|name| name.to_str());
         let agent = name.and_then(key::decode);
         let places = folders(&folder.join("clones")).into_iter();
-        damaged.extend(places.filter_map(|path| DamagedClone::find(path, agent.clone())));
+        damaged.extend(places.filter_map(|path| DamagedClone::at(path, agent.clone())));
     }
     let readers = folders(&root.shared_clones()).into_iter();
-    damaged.extend(readers.filter_map(|path| DamagedClone::find(path, None)));
+    damaged.extend(readers.filter_map(|path| DamagedClone::at(path, None)));
     damaged.retain(|clone| match (hub, clone.hub.as_deref()) {
         (Some(hub), None) if clone.agent.is_some() => clone.has_work_in(hub),
         (None, _) | (_, None) => true,
@@ -201,7 +201,7 @@ fn restore_command(agent: &str) -> String {
 /// Returns `true` if a folder is that of an agent's damaged clone, of any repository.
 pub(super) fn is_at(root: &SharedRoot, place: &Path) -> bool {
     let agent = AgentPlace::find(place).map(|place| place.agent);
-    let damaged = agent.and_then(|agent| DamagedClone::find(place.to_owned(), Some(agent)));
+    let damaged = agent.and_then(|agent| DamagedClone::at(place.to_owned(), Some(agent)));
     damaged.is_some_and(|clone| match &clone.hub {
         Some(_) => true,
         None => locate::all(root).iter().any(|hub| clone.has_work_in(hub)),

@@ -144,18 +144,18 @@ type Stat = Option<(u32, u64, (i64, i64), (i64, i64))>;
 
 /// HEAD's tree, and each file that may differ from it with its stat data: what a later one differs in has changed.
 #[derive(Clone, Debug)]
-pub struct WorktreeStats {
+pub struct WorktreeStat {
     head_tree: Oid,
     files: BTreeMap<RepoPath, Stat>,
 }
 
-impl WorktreeStats {
+impl WorktreeStat {
     /// Scans the working tree; reads no file, and writes nothing.
-    pub fn of(session: &Session) -> Result<WorktreeStats> {
-        Ok(WorktreeStats::from(session, &session.repo.scan(&session.world)?))
+    pub fn of(session: &Session) -> Result<WorktreeStat> {
+        Ok(WorktreeStat::from(session, &session.repo.scan(&session.world)?))
     }
 
-    fn from(session: &Session, scan: &Scan) -> WorktreeStats {
+    fn from(session: &Session, scan: &Scan) -> WorktreeStat {
         let stat = |path: &RepoPath| {
             let metadata = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok()?;
             let (mtime, ctime) = (metadata.mtime(), metadata.ctime());
@@ -163,17 +163,17 @@ impl WorktreeStats {
             Some((metadata.mode(), metadata.size(), (mtime, ctime), nanos))
         };
         let files = changed_paths(scan).into_iter();
-        WorktreeStats {
+        WorktreeStat {
             head_tree: scan.head_tree,
             files: files.map(|path| (path.clone(), stat(path))).collect(),
         }
     }
 
-    /// Lists the paths whose file, or whose version in HEAD, is another than in earlier stats.
+    /// Lists the paths whose file, or whose version in HEAD, is another than in an earlier one.
     pub fn changed_since(
         &self,
         session: &Session,
-        before: &WorktreeStats,
+        before: &WorktreeStat,
     ) -> Result<BTreeSet<RepoPath>> {
         let trees = session.repo.diff_trees(before.head_tree, self.head_tree)?;
         let mut changed: BTreeSet<RepoPath> = trees.into_iter().map(|change| change.path).collect();
@@ -204,5 +204,5 @@ impl WorktreeStats {
 
 /// Returns a digest of HEAD's tree and of the changed files with their stat data.
 pub(super) fn from_outside(session: &Session, scan: &Scan) -> String {
-    WorktreeStats::from(session, scan).digest()
+    WorktreeStat::from(session, scan).digest()
 }

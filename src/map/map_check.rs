@@ -16,7 +16,7 @@ use super::row_faults::RowFaults;
 
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 pub fn check(session: &Session, map: &MapOf) -> Result<MapCheckReport> {
-    home::open(session, map, check_at)
+    home::with_home(session, map, check_at)
 }
 
 fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {

@@ -7,7 +7,7 @@ use crate::store::Session;
 
 /// Shows a map.
 pub fn show(session: &Session, map: &MapOf) -> Result<MapShowReport> {
-    home::open(session, map, |home| {
+    home::with_home(session, map, |home| {
         Ok(MapShowReport { origin_url: home.url(), ..show::show(home.repo(), &home.state)? })
     })
 }

@@ -22,7 +22,7 @@ use super::mapping::{self, MapOptions};
 
 /// Returns the tree of a state.
 pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
-    home::open(session, map, |home| {
+    home::with_home(session, map, |home| {
         let (_, commit) = home.state.place(home.repo())?;
         list_at(home, commit, bounds)
     })
@@ -32,7 +32,7 @@ pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport
 /// the first scope that maps the file at this commit, else with the settings in effect. A file that
 /// no page can hold has none.
 pub fn tree(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
-    home::open(session, map, |home| {
+    home::with_home(session, map, |home| {
         let (_, commit) = home.state.place(home.repo())?;
         let mut report = list_at(home, commit, bounds)?;
         let tokens = match commit {

@@ -18,7 +18,7 @@ use crate::store::settings::{Flags, MapSettings, Settings};
 
 use super::at_remote::{AtRemote, ByUrl};
 
-/// A map to look at.
+/// Whose map is read.
 #[derive(Clone, Debug)]
 pub enum MapOf {
     /// The map of this repository.
@@ -42,8 +42,8 @@ pub(crate) struct Home<'a> {
     pub(crate) state: MapState,
 }
 
-/// Opens the repository of a map. Another repository is fetched first, if that is possible.
-pub(crate) fn open<T>(
+/// Runs a task on the repository of a map. Another one is fetched first, if that is possible.
+pub(crate) fn with_home<T>(
     session: &Session,
     map: &MapOf,
     task: impl FnOnce(&Home<'_>) -> Result<T>,

@@ -114,20 +114,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_sides_compute_the_same(base in version(), change in version(), other in version()) {
-            let here = Sides { base, ours: change, theirs: other };
-            let there = Sides { base, ours: other, theirs: change };
+        fn both_sides_compute_the_same(base in version(), ours in version(), theirs in version()) {
+            let here = Sides { base, ours, theirs };
+            let there = Sides { base, ours: theirs, theirs: ours };
             prop_assert_eq!(merge(&here), swapped(merge(&there)));
             prop_assert_eq!(value(&here), value(&there));
         }
 
         #[test]
-        fn a_merged_value_is_stable(base in version(), change in version(), other in version()) {
-            let merged = value(&Sides { base, ours: change, theirs: other });
+        fn a_merged_value_is_stable(base in version(), ours in version(), theirs in version()) {
+            let merged = value(&Sides { base, ours, theirs });
             let again = Sides { base: merged, ours: merged, theirs: merged };
             prop_assert_eq!(merge(&again), Merge::Same);
             // A repository that merged it with one side only accepts it from the other.
-            let late = Sides { base: change, ours: change, theirs: merged };
+            let late = Sides { base: ours, ours, theirs: merged };
             prop_assert_eq!(value(&late), merged);
         }
 
@@ -140,7 +140,7 @@ mod tests {
 
         #[test]
         fn three_changes_merge_to_the_same_in_any_order(a in version(), b in version(), c in version()) {
-            let join = |change, other| value(&Sides { base: None, ours: change, theirs: other });
+            let join = |ours, theirs| value(&Sides { base: None, ours, theirs });
             prop_assert_eq!(join(join(a, b), c), join(a, join(b, c)));
         }
     }

@@ -148,8 +148,9 @@ pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String
 
 /// Returns how a row of a custom type is made; `None` for any other.
 pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<CustomSource>> {
-    let SourceKind::Custom(name) = &row.kind else {
-        return Ok(None);
+    let name = match &row.kind {
+        SourceKind::GitRepo | SourceKind::Literature => return Ok(None),
+        SourceKind::Blackboard | SourceKind::Custom(_) => row.kind.name(),
     };
     let Some(command) = settings.sources.get(name) else {
         let known = settings.sources.keys().map(String::as_str);
@@ -162,7 +163,7 @@ pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<Custo
             .hint(format!("git config --global {key} COMMAND")));
     };
     Ok(Some(CustomSource {
-        type_name: name.clone(),
+        type_name: name.to_owned(),
         command: command.clone(),
         start_dir: row.start_dir.clone().unwrap_or_default(),
     }))

@@ -168,7 +168,7 @@ impl<'a> Indexer<'a> {
         let places = self.index.places(word).map_err(unusable_index)?;
         Ok(places
             .into_iter()
-            .map(|segment| WordBytes { base: segment.base, bytes: segment.bytes })
+            .map(|place| WordBytes { base: place.base, bytes: place.bytes })
             .collect())
     }
 

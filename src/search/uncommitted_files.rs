@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::design::checkpoint::secret_file_names::is_named_as_secret;
-use crate::design::uncommitted::WorktreeStats;
+use crate::design::uncommitted::WorktreeStat;
 use crate::git::attributes::ignore_lists::IgnoreLists;
 use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, read_below};
 use crate::map::pages::Opened;
@@ -130,7 +130,7 @@ impl UncommittedFiles {
     /// Scans the working tree, and reads the files that differ, of the scopes that `takes` names.
     fn read(session: &Session, takes: impl Fn(&String) -> bool) -> Result<UncommittedFiles> {
         let mut files = UncommittedFiles::default();
-        let worktree = WorktreeStats::of(session)?;
+        let worktree = WorktreeStat::of(session)?;
         let mut changed = worktree.files().filter(|path| !is_named_as_secret(path)).peekable();
         if changed.peek().is_none() {
             return Ok(files);

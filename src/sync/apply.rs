@@ -73,7 +73,7 @@ fn move_here(session: &Session, steps: &mut [Step]) -> Result<Race> {
                     race = Race::Lost;
                 }
                 step.remote_move = None;
-                step.noted = None;
+                step.to_note = None;
                 step.row.new = step.row.old;
                 step.row.direction = Direction::None;
                 step.row.result = SyncResult::Conflict;
@@ -120,7 +120,7 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
             None | Some(Pushed::Done) => continue,
             Some(Pushed::Moved) if step.is_posted || is_posted == Some(Some(Pushed::Done)) => {
                 // The next sync of anybody joins it with the rest.
-                step.noted = None;
+                step.to_note = None;
                 step.row.result = SyncResult::Queued;
                 continue;
             }
@@ -132,7 +132,7 @@ fn move_there(session: &Session, peer: &Peer<'_>, steps: &mut [Step]) -> Result<
             Some(Pushed::Refused(reason)) => (SyncResult::RefusedByServer, reason),
         };
         // The local moves stay: a later push sends them.
-        step.noted = None;
+        step.to_note = None;
         step.row.direction = match step.local_move {
             Some(_) => Direction::Fetch,
             None => Direction::None,
@@ -162,8 +162,8 @@ fn note(
     wanted.retain(|name, _| snapshot.do_notes_count && known.contains(*name));
     let moved: Vec<_> = steps
         .iter()
-        .filter(|step| step.noted.is_some() || is_gone(step))
-        .filter_map(|step| Some((note_of(&step.row.name)?, step.noted)))
+        .filter(|step| step.to_note.is_some() || is_gone(step))
+        .filter_map(|step| Some((note_of(&step.row.name)?, step.to_note)))
         .collect();
     for (name, note) in &moved {
         match note {

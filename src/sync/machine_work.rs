@@ -106,7 +106,7 @@ fn moved(name: &RefName, sides: &Sides<Oid>, new: Option<Oid>, way: Way) -> Step
     // Without consent nothing of it is needed here.
     step.local_move = change(sides.ours).filter(|_| way != Way::Ask);
     step.remote_move = change(sides.theirs);
-    step.noted = new;
+    step.to_note = new;
     if step.remote_move.is_some() {
         step.row.direction = Direction::Push;
     }

@@ -31,8 +31,8 @@ pub(super) struct Step {
     pub(super) is_posted: bool,
     /// The outboxes that are deleted, because the record on the remote has what they have.
     pub(super) folded: Vec<RefChange>,
-    /// The value to record afterward; `None` leaves the note.
-    pub(super) noted: Option<Oid>,
+    /// The value to record afterward; `None` leaves the note, or deletes it where both sides lack the ref.
+    pub(super) to_note: Option<Oid>,
     /// Whether it would move on the remote as well, with consent.
     pub(super) waits: bool,
 }
@@ -205,7 +205,7 @@ pub(super) fn joined_step(name: &RefName, sides: &Sides<Oid>, joined: Oid, way: 
     };
     step.local_move = (way != Way::Push).then(|| change(sides.ours));
     step.remote_move = (way != Way::Fetch).then(|| change(sides.theirs));
-    step.noted = match way {
+    step.to_note = match way {
         Way::Both => Some(joined),
         Way::Fetch | Way::Ask => sides.theirs,
         Way::Push => None,
@@ -225,7 +225,7 @@ pub(super) fn step(
     match verdict {
         SyncVerdict::UpToDate => {
             let mut step = Step::still(name, sides, SyncResult::UpToDate);
-            step.noted = sides.theirs;
+            step.to_note = sides.theirs;
             Some(step)
         }
         SyncVerdict::Push | SyncVerdict::PushDeletion if asks_to_push => {
@@ -280,7 +280,7 @@ impl Step {
             post: None,
             is_posted: false,
             folded: Vec::new(),
-            noted: None,
+            to_note: None,
             waits: false,
         }
     }
@@ -304,7 +304,7 @@ impl Step {
             self.row.direction = Direction::None;
             self.row.result = SyncResult::Unpublished;
             (self.row.old, self.row.new) = (change.old, change.new);
-            self.noted = None;
+            self.to_note = None;
         }
     }
 
@@ -315,7 +315,7 @@ impl Step {
         step.row.new = new;
         step.row.direction = Direction::Fetch;
         step.local_move = Some(RefChange { name: name.clone(), old, new });
-        step.noted = new;
+        step.to_note = new;
         step
     }
 }

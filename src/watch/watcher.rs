@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::design::uncommitted::WorktreeStats;
+use crate::design::uncommitted::WorktreeStat;
 use crate::git::ObjectWrites;
 use crate::git::process::end_children;
 use crate::model::warned::Warned;
@@ -143,7 +143,7 @@ struct Watcher<'a> {
     flags: &'a Flags,
     options: &'a Options,
     wake: Wake,
-    worktree: WorktreeStats,
+    worktree: WorktreeStat,
     /// When to look next, at the latest and at the earliest.
     due: Instant,
     not_before: Instant,
@@ -168,7 +168,7 @@ impl<'a> Watcher<'a> {
     ) -> Result<Watcher<'a>> {
         // Events first: what changes while the working tree is looked at has one.
         let wake = Wake::on(directories(session, None)?.iter());
-        let worktree = WorktreeStats::of(session)?;
+        let worktree = WorktreeStat::of(session)?;
         let now = Instant::now();
         let mut watcher = Watcher {
             world,
@@ -277,7 +277,7 @@ impl<'a> Watcher<'a> {
     fn look_again(&mut self, session: &Session) {
         let began = Instant::now();
         self.is_woken = false;
-        let latest_worktree = WorktreeStats::of(session);
+        let latest_worktree = WorktreeStat::of(session);
         let changed = latest_worktree.map(|worktree| {
             let changed = worktree.changed_since(session, &self.worktree);
             self.worktree = worktree;

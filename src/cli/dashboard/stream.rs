@@ -239,7 +239,7 @@ impl Streams {
         if *is_followed {
             return Ok(());
         }
-        let session = place.open()?;
+        let session = place.open_in_memory()?;
         let request = Request {
             since: None,
             keys: Vec::new(),

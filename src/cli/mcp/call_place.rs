@@ -112,7 +112,7 @@ pub(super) fn take(
             .unchanged()
             .hint("list_agents")
     })?;
-    let Ok(session) = place.open() else {
+    let Ok(session) = place.open_in_memory() else {
         // Outside of repositories there is the clone of the agent alone, and the command finds it.
         return if changes { outside(changes, &directory) } else { Ok(Site::OWN) };
     };
@@ -173,7 +173,7 @@ fn require_sound(clone: &FoundClone) -> Result<()> {
 /// Fails if the program that calls works in a clone of an agent just now: a change without a directory is hardly meant
 /// for the checkout.
 fn require_here(place: &Place) -> Result<()> {
-    let Ok(session) = place.open() else {
+    let Ok(session) = place.open_in_memory() else {
         return Ok(());
     };
     let is_agents = session.membership.as_ref().is_some_and(|member| member.role == Role::Agent);

@@ -209,7 +209,7 @@ impl Server {
             return Ok(true);
         }
         let remote = arguments.get("remote").and_then(Value::as_str);
-        let is_given = consent::is_given(&place.open()?, remote);
+        let is_given = consent::is_given(&place.open_in_memory()?, remote);
         // A remote that cannot be used is what the preview says.
         Ok(!is_given.unwrap_or(false))
     }

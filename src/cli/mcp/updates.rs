@@ -34,7 +34,7 @@ pub(super) fn of_scope(id: &str) -> String {
 /// Follows the events on a thread of its own, until the receiver is dropped.
 pub(super) fn follow(place: &Place) -> std::result::Result<Receiver<String>, ErrorData> {
     let failed = |why: String| ErrorData::internal_error(why, None);
-    let session = place.open().map_err(|error| failed(error.sentence()))?;
+    let session = place.open_in_memory().map_err(|error| failed(error.sentence()))?;
     let request = Request {
         since: None,
         keys: OF_SCOPES.map(str::to_owned).to_vec(),

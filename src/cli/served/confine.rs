@@ -53,7 +53,7 @@ pub(in crate::cli) fn confine(
 
 /// Returns a directory within reach, without links.
 fn directory(place: &Place, typed: &str, wanted: Wanted) -> Result<String> {
-    let session = place.open()?;
+    let session = place.open_in_memory()?;
     let roots = roots(&session, wanted)?;
     let is_reached = |path: &Path| roots.iter().any(|root| path.starts_with(root));
     let canonical = place.world.absolute(Path::new(typed)).canonicalize().ok();

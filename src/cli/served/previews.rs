@@ -166,7 +166,7 @@ impl Place {
     }
 
     fn state(&self) -> Result<String> {
-        state_digest::of(&self.open()?)
+        state_digest::of(&self.open_in_memory()?)
     }
 
     /// Runs a command line dry: what its preview is of, and its answer. The state is that before: a later change is no

@@ -150,7 +150,7 @@ impl Place {
     }
 
     /// Opens a dry session, to look at the state: in the clone of the agent outside of a repository.
-    pub(in crate::cli) fn open(&self) -> Result<Session> {
+    pub(in crate::cli) fn open_in_memory(&self) -> Result<Session> {
         self.require_same()?;
         let flags = Flags { agent: self.agent.clone(), timeout_seconds: self.timeout.clone() };
         let world = self.world(Own::default());

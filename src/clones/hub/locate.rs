@@ -70,7 +70,8 @@ pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<HubPlac
     if origin_of(session)?.is_some() || !desk_note::is_of_another(&place.path, git_dir) {
         return Ok(place);
     }
-    let identity = FileIdentity::of(git_dir).map(|file| format!("{}:{}", file.device, file.inode));
+    let identity =
+        FileIdentity::of(git_dir).map(|identity| format!("{}:{}", identity.device, identity.inode));
     let address = format!("{address} {}", identity.unwrap_or_default());
     Ok(HubPlace::of(root, &address))
 }

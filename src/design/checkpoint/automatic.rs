@@ -71,7 +71,7 @@ fn keep(
     request: &Request,
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
-    let Some((mut kept, mut submodules)) = find_unkept(session, Some(places), request)? else {
+    let Some((mut kept, mut submodules)) = scan_if_needed(session, Some(places), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
     submodules.hold(session, &places.key)?;
@@ -130,7 +130,7 @@ fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointRepo
 }
 
 /// Scans the current state; `None` if it need not be kept.
-fn find_unkept(
+fn scan_if_needed(
     session: &Session,
     places: Option<&Places>,
     request: &Request,
@@ -146,7 +146,7 @@ fn find_unkept(
 /// Says what would be kept. It waits for no lock, since it takes none.
 fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let places = Places::find(&session.repo)?;
-    let Some((mut kept, submodules)) = find_unkept(session, places.as_ref(), request)? else {
+    let Some((mut kept, submodules)) = scan_if_needed(session, places.as_ref(), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
     };
     submodules.note_left_out(&mut kept.left_out);

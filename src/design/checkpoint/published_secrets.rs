@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::history::unshared::{Range, UnsharedCommit};
+use crate::git::history::unshared::{CommitRange, UnsharedCommit};
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::progress::{PartMeter, Unit};
 use crate::model::{RepoPath, Result, World};
@@ -169,9 +169,9 @@ fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -
             finds.push(find);
         }
     }
-    let mut finds = unpublished(session, finds, Range { tips: published, hidden: &[] })?;
+    let mut finds = unpublished(session, finds, CommitRange { tips: published, hidden: &[] })?;
     // Finds that were unpublished then may be published now.
-    let since = Range { tips: published, hidden: &before.published };
+    let since = CommitRange { tips: published, hidden: &before.published };
     finds.extend(unpublished(session, before.finds.clone(), since)?);
     let mut all = before.tips.clone();
     all.extend(tips.iter().filter(|tip| !before.tips.contains(tip)));
@@ -213,7 +213,11 @@ fn remembered(session: &Session, cache: &Cache, published: &[Oid]) -> Result<Sea
 }
 
 /// Drops the finds in the commits of a range, which are published.
-fn unpublished(session: &Session, mut finds: Vec<Find>, published: Range<'_>) -> Result<Vec<Find>> {
+fn unpublished(
+    session: &Session,
+    mut finds: Vec<Find>,
+    published: CommitRange<'_>,
+) -> Result<Vec<Find>> {
     let (repo, world) = (&session.repo, &session.world);
     if finds.is_empty() || published.tips == published.hidden {
         return Ok(finds);

@@ -42,7 +42,7 @@ impl Known {
             if let Some(end) = version.end {
                 known.ends.insert((*id).to_owned(), end);
             }
-            dated.push(version.decision(repo, &history, changes)?);
+            dated.push(version.dated(repo, &history, changes)?);
         }
         dated.sort_by_key(|entry| (entry.seconds, std::cmp::Reverse(entry.age)));
         known.decisions = dated.into_iter().map(|entry| entry.decision).collect();
@@ -153,7 +153,7 @@ impl<'a> Version<'a> {
     }
 
     /// Returns the decision with its sort key.
-    fn decision(
+    fn dated(
         &self,
         repo: &Repo,
         history: &DecisionHistory,

@@ -62,7 +62,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Adds the commit that wrote this version, with its author.
+    /// Sets id, time and author of the commit that wrote this version.
     pub(super) fn written_in(self, commit: Oid, author: &Signature) -> Decision {
         Decision {
             sha: Some(commit),

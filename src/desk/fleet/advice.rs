@@ -121,7 +121,7 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
         let command = format!("git colony merge {} --resolve", typed_word(&row.merged_as()?));
         Some(Later { command, paths })
     });
-    let conflict = conflict.map(|step| Later { command: step.command, paths: step.paths });
+    let conflict = conflict.map(|next| Later { command: next.command, paths: next.paths });
     let (command, batch) = landing(desk, &batch).unwrap_or((first.command, batch));
     Some(Next {
         command,

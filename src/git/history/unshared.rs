@@ -26,7 +26,7 @@ pub struct UnsharedCommit {
 
 /// The commits that can be reached from `tips` and not from `hidden`.
 #[derive(Clone, Copy, Debug)]
-pub struct Range<'a> {
+pub struct CommitRange<'a> {
     /// From where they are reached.
     pub tips: &'a [Oid],
     /// From where they are not.
@@ -43,7 +43,7 @@ impl Repo {
         hidden: &[Oid],
     ) -> Result<Vec<UnsharedCommit>> {
         let args = ["--topo-order", "--reverse", "--parents"];
-        let listed = self.rev_list(world, &args, Range { tips, hidden }, &[])?;
+        let listed = self.rev_list(world, &args, CommitRange { tips, hidden }, &[])?;
         let read = |line: &str| {
             let mut ids = line.split(' ').map(Oid::parse);
             let id = ids.next().flatten()?;
@@ -59,7 +59,8 @@ impl Repo {
     pub fn is_covered(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<bool> {
         let known: HashSet<&Oid> = hidden.iter().collect();
         let new: Vec<Oid> = tips.iter().filter(|tip| !known.contains(tip)).copied().collect();
-        let listed = self.rev_list(world, &["--max-count=1"], Range { tips: &new, hidden }, &[])?;
+        let listed =
+            self.rev_list(world, &["--max-count=1"], CommitRange { tips: &new, hidden }, &[])?;
         Ok(listed.is_empty())
     }
 
@@ -69,7 +70,7 @@ impl Repo {
         &self,
         world: &World,
         files: &HashSet<(RepoPath, Oid)>,
-        range: Range<'_>,
+        range: CommitRange<'_>,
     ) -> Result<HashSet<(RepoPath, Oid)>> {
         let unique: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
         let paths: Vec<&RepoPath> = unique.into_iter().collect();
@@ -97,7 +98,7 @@ impl Repo {
         &self,
         world: &World,
         args: &[&str],
-        range: Range<'_>,
+        range: CommitRange<'_>,
         paths: &[&RepoPath],
     ) -> Result<Vec<u8>> {
         if range.tips.is_empty() {

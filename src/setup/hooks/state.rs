@@ -143,13 +143,13 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
         _ => None,
     };
     let hook = |name: HookName| {
-        let (presence, mut runs_lfs) = presence_at(&folder.path.join(name.as_str()), name);
+        let (presence, mut runs_lfs) = read_hook(&folder.path.join(name.as_str()), name);
         let mut chained = None;
         if presence == Presence::Ours {
             let former: PathBuf = former_folder
                 .as_ref()
                 .map_or_else(|| beside::former(&folder.path, name), |f| f.join(name.as_str()));
-            let (former_presence, former_runs_lfs) = presence_at(&former, name);
+            let (former_presence, former_runs_lfs) = read_hook(&former, name);
             chained = Some(former_presence);
             runs_lfs = former_runs_lfs || ours_runs_lfs;
         }
@@ -160,7 +160,7 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
     Ok(GitHooksState { folder, hooks })
 }
 
-fn presence_at(path: &Path, name: HookName) -> (Presence, bool) {
+fn read_hook(path: &Path, name: HookName) -> (Presence, bool) {
     let Some(hook) = FoundHook::at(path) else {
         return (Presence::Absent, false);
     };

@@ -1,6 +1,6 @@
 //! The two locks of a changing command, our own and git's `index.lock`, and the error while one is held (`locked`).
 //!
-//! Ours is an advisory lock on a file that is never deleted, so the death of its owner releases it.
+//! Ours is an advisory lock on a file that only 'init remove' deletes, so the death of its owner releases it.
 //! `index.lock` is a hard link to a file of ours: later, its inode proves whose it is.
 
 pub mod lock_notes;
@@ -13,6 +13,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Repo, shared_access};
@@ -22,8 +23,8 @@ use super::files::atomic;
 use super::files::places::Places;
 use wait::{Wait, WaitLimit};
 
-/// The flag that opens nothing which would make the opener wait.
-const NO_WAIT: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+/// The flags that open nothing which would make the opener wait, and no file elsewhere.
+const ONLY_HERE: i32 = OFlags::NONBLOCK.union(OFlags::NOFOLLOW).bits().cast_signed();
 
 const IN_THIS_WORKTREE: &str = "waiting for another git-colony command in this worktree";
 
@@ -106,19 +107,23 @@ impl WorktreeLock {
         message: &str,
     ) -> Result<WorktreeLock> {
         world.refuse_root()?;
-        let mut wait = Wait::new(limit, path);
+        let mut patience = Wait::new(limit, path);
+        let mut wait = || {
+            patience.longer(world, message).map_err(|timed_out| {
+                timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
+            })
+        };
         loop {
             let file = manner.open(path)?;
             while !manner.hold.try_on(&file, path)? {
-                wait.longer(world, message).map_err(|timed_out| {
-                    timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
-                })?;
+                wait()?;
             }
-            // Otherwise 'init remove' has deleted the file: the lock is on one that no other command opens.
             let identity = FileIdentity::of_file(&file);
             if identity.is_some() && identity == FileIdentity::of(path) {
                 return Ok(WorktreeLock(file));
             }
+            // 'init remove' has deleted the file meanwhile: the lock is on one that no other command opens.
+            wait()?;
         }
     }
 
@@ -145,8 +150,8 @@ impl Manner {
             .create(true)
             .truncate(false)
             .write(true)
-            // A pipe in its place is an error at once, and no wait for a reader.
-            .custom_flags(NO_WAIT)
+            // A pipe or a symlink in its place is an error at once.
+            .custom_flags(ONLY_HERE)
             .open(path)
             .and_then(|file| shared_access::share(&file, folder).map(|()| file));
         opened.map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))

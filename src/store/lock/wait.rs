@@ -131,7 +131,7 @@ impl Wait {
         self.pause = (self.pause * 2).min(MAX_PAUSE);
         if self.waited >= self.next_look {
             self.next_look = self.waited + LOOK_INTERVAL;
-            self.report_holder(narrate, message);
+            self.check_holders(narrate, message);
         }
         Ok(())
     }
@@ -145,8 +145,8 @@ impl Wait {
         }
     }
 
-    /// Looks who holds the lock, and reports it once.
-    fn report_holder(&mut self, narrate: &dyn Fn(&str), message: &str) {
+    /// Finds who holds the lock, notes progress, and reports the holder once.
+    fn check_holders(&mut self, narrate: &dyn Fn(&str), message: &str) {
         let holders = LockHolders::of(&self.files);
         let is_progress = match self.limit {
             WaitLimit::WhileHeld => holders.may_release(),

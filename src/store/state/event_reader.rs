@@ -112,7 +112,7 @@ impl EventReader {
         limit: usize,
         is_wanted: &dyn Fn(&Event) -> bool,
     ) -> Result<Batch, Unusable> {
-        self.read_once(since, |log| log.after(since, limit, is_wanted))
+        self.read_batch(since, |log| log.after(since, limit, is_wanted))
     }
 
     /// Reads the newest events that are wanted, the oldest of them first.
@@ -121,15 +121,15 @@ impl EventReader {
         limit: usize,
         is_wanted: &dyn Fn(&Event) -> bool,
     ) -> Result<Batch, Unusable> {
-        self.read_once(&Position::FIRST, |log| log.newest(limit, is_wanted))
+        self.read_batch(&Position::FIRST, |log| log.newest(limit, is_wanted))
     }
 
     fn is_there(&self) -> bool {
         std::fs::symlink_metadata(&self.path).is_ok()
     }
 
-    /// Reads in one transaction. A log that is damaged is created again, and one that is missing stays missing.
-    fn read_once(
+    /// Reads in one transaction, again where the log was created again meanwhile. A log that is damaged is created again, and one that is missing stays missing.
+    fn read_batch(
         &mut self,
         since: &Position,
         read: impl Fn(&OpenLog<'_>) -> Result<Batch, Unusable>,

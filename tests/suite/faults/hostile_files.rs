@@ -313,3 +313,35 @@ fn rules_of_the_repository_itself_are_read_within_limits() {
     }
     assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
 }
+
+#[test]
+fn what_stands_in_place_of_the_lock_ends_a_command_at_once() {
+    let outside = |sandbox: &Sandbox| sandbox.outside().join("outside");
+    let kinds: [fn(&Sandbox, &Path); 6] = [
+        |sandbox, lock| {
+            fs::write(sandbox.outside().join("outside"), "of the user").unwrap();
+            symlink(sandbox.outside().join("outside"), lock).unwrap();
+        },
+        |sandbox, lock| symlink(sandbox.outside().join("outside"), lock).unwrap(),
+        |_, lock| symlink("lock", lock).unwrap(),
+        |_, lock| symlink("/dev/zero", lock).unwrap(),
+        |_, lock| pipe(lock),
+        |_, lock| fs::create_dir(lock).unwrap(),
+    ];
+    for put in kinds {
+        let sandbox = Sandbox::new();
+        sandbox.write("a.txt", "edited\n");
+        let before = sandbox.git(&["for-each-ref"]);
+        fs::create_dir_all(sandbox.path(".git/colony")).unwrap();
+        let lock = sandbox.path(".git/colony/lock");
+        put(&sandbox, &lock);
+        let there = fs::read(outside(&sandbox)).ok();
+        // Also one that would wait for as long as another works.
+        let output = run(&sandbox, &["--json", "checkpoint", "-m", "x"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{lock:?}: {said}");
+        assert!(said.contains("/.git/colony/lock'"), "{said}");
+        assert_eq!(sandbox.git(&["for-each-ref"]), before);
+        assert_eq!(fs::read(outside(&sandbox)).ok(), there);
+    }
+}

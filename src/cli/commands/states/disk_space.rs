@@ -6,7 +6,7 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error};
 
 /// Adds the command that shows the free space to an error about a full disk.
-pub(in crate::cli) fn with_way_to_look(error: Error, cwd: &Path) -> Error {
+pub(in crate::cli) fn with_space_command(error: Error, cwd: &Path) -> Error {
     if error.code() != Code::NoSpace || error.hint_text().is_some() {
         return error;
     }

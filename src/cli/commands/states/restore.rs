@@ -165,12 +165,12 @@ fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the command that restores a file, if its name was typed in the place of a state.
 /// Says in an error what the name is: of a tree that is too large, of a path in HEAD, or of a removed agent.
 fn explained(session: &Session, name: &str, error: Error) -> Error {
     agent_state::explain_unknown(session, of_a_path(session, name, error.of_tree(name)))
 }
 
+/// Adds the command that restores a file, if its name was typed in the place of a state.
 fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     if error.code() != Code::CheckpointNotFound {
         return error;

@@ -61,9 +61,9 @@ fn next(next: &Next) -> Vec<String> {
         line.push_str(&first_names(names, COLUMNS.saturating_sub(line.chars().count())));
     }
     let mut lines = vec![line];
-    lines.extend(next.then.as_ref().map(|step| {
-        let paths: Vec<_> = step.paths.iter().map(|path| typed_word(&path.to_string())).collect();
-        format!("then: {}   # {}", step.command, text::first_of(&paths))
+    lines.extend(next.then.as_ref().map(|later| {
+        let paths: Vec<_> = later.paths.iter().map(|path| typed_word(&path.to_string())).collect();
+        format!("then: {}   # {}", later.command, text::first_of(&paths))
     }));
     lines.extend(next.other_way.as_ref().map(|way| {
         let (agent, command) = (&way.agent, &way.command);

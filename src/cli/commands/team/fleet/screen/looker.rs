@@ -38,7 +38,7 @@ const IN_WORK: u32 = 10;
 /// The signal that an ended look believes in: that of Ctrl-C.
 const SIGINT: i32 = 2;
 
-/// How long the end of the screen waits for a look to end.
+/// How long the end of the screen waits for a reading to end.
 const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What the screen wants.
@@ -46,11 +46,11 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 enum LookerTask {
     /// Read now.
     Read,
-    /// Do not look until the next wish: a command has the terminal.
+    /// Read nothing until the next wish: a command has the terminal.
     Rest,
 }
 
-/// What a look has found.
+/// What was read for the screen.
 pub(super) struct DeskReading {
     pub(super) report: FleetReport,
     /// The newest events.
@@ -62,7 +62,7 @@ pub(super) struct Looker {
     wishes: Option<Sender<LookerTask>>,
     reports: Receiver<Result<DeskReading>>,
     interrupt: Interrupt,
-    /// Whether a look was asked for that has not been answered.
+    /// Whether a reading was asked for that has not come.
     pub(super) is_awaited: bool,
 }
 
@@ -86,7 +86,7 @@ impl Looker {
         self.is_awaited = true;
     }
 
-    /// Has it rest until the next look is asked for.
+    /// Has it rest until a new reading is asked for.
     pub(super) fn rest(&mut self) {
         self.wish(LookerTask::Rest);
     }

@@ -186,7 +186,7 @@ impl DeskScreen {
         self.runner.announce(line);
     }
 
-    /// Takes the terminal again after a command, and looks.
+    /// Takes the terminal again after a command, and asks for a new reading.
     fn end(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         self.looker.refresh();
