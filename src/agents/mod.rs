@@ -27,7 +27,7 @@ use crate::agents::colony::setup_commands::{self, SetupCommand};
 use crate::agents::colony::{checkout_settings, files_for_clone};
 use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
+use crate::clones::new_clone::{self, Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal::{self, removed_work};
 use crate::clones::{damaged, found};
 use crate::design::default_branch;
@@ -118,7 +118,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let here = (hub.store.path(), kept_clones::Keeping::as_said(&session.settings));
     kept_clones::sweep(world, &root, Some(here), false);
     agent_return::refuse_running(session, &request.name)?;
-    agent_return::move_late_aside(world, &plan.place(&root, request))?;
+    agent_return::move_late_aside(world, &plan.place(&root, hub.store.path(), request).0)?;
     let changes = if request.with_changes { files_for_clone::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
     share_earlier_records(session)?;
@@ -207,21 +207,21 @@ fn share_earlier_records(session: &Session) -> Result<()> {
 }
 
 impl Plan {
-    /// Returns the future path of the clone.
-    fn place(&self, root: &SharedRoot, request: &Request) -> PathBuf {
-        root.clones_of(&request.name).join(crate::store::key::encode(&self.start.branch))
+    /// Returns the future path of the clone, and its branch component.
+    fn place(&self, root: &SharedRoot, hub: &Path, request: &Request) -> (PathBuf, String) {
+        new_clone::place_of(root, hub, Some(&request.name), None, &self.start.branch)
     }
 
     /// Returns the report of a dry run.
     fn report(self, session: &Session, request: &Request) -> Result<NewAgent> {
         let root = SharedRoot::of(&session.world)?;
-        let scope = self.start.branch.clone();
         let hub = locate::place_of(session, &root)?;
+        let (path, scope) = self.place(&root, &hub, request);
         let approved = Approvals::of(&root, &hub);
         let commands = setup_commands::of_commit(session, Some(self.commit), &approved)?;
         Ok(NewAgent {
             agent: request.name.clone(),
-            path: self.place(&root, request),
+            path,
             clone: String::new(),
             scope,
             fork: format!("fork/{}", self.label),

@@ -1,4 +1,4 @@
-//! The files that init writes: their current and their new content.
+//! The manifest and the `.gitattributes` that init writes: their current and their new content (all files: `Plan`).
 
 use crate::git::Head;
 use crate::git::lfs::exempt_lines::ExemptLines;

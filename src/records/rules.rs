@@ -1,4 +1,5 @@
-//! Merges one key of a record that two repositories have changed: a pure function, the same on both sides.
+//! Merges one scope, or one record of a fork, that two repositories have changed (keys of blackboards and knowledge:
+//! `join`): a pure function, the same on both sides.
 //!
 //! A side that did not change since the last sync follows the other, also if that has deleted the key. If one
 //! side has deleted it and the other changed it, the change stays. If both changed it, the

@@ -300,6 +300,19 @@ pub fn place_in(
     named: Option<&str>,
     branch: &str,
 ) -> Result<(PathBuf, String)> {
+    let (place, scope) = place_of(root, hub, agent, named, branch);
+    refuse_taken(&place, agent)?;
+    Ok((place, scope))
+}
+
+/// The same, also where something is at the path.
+pub fn place_of(
+    root: &SharedRoot,
+    hub: &Path,
+    agent: Option<&str>,
+    named: Option<&str>,
+    branch: &str,
+) -> (PathBuf, String) {
     let scope = named.unwrap_or(branch).to_owned();
     let folder = folder_of(root, agent);
     let place = folder.join(key::encode(&scope));
@@ -308,13 +321,12 @@ pub fn place_in(
         None => damaged::is_at(root, &place),
     };
     if named.is_some() || !is_of_another {
-        return refuse_taken(&place, agent).map(|()| (place, scope));
+        return (place, scope);
     }
     // A clone of another repository has the same branch there.
     let name = hub.file_stem().unwrap_or_default().to_string_lossy();
     let scope = format!("{scope}@{}", name.get(..8).unwrap_or(&name));
-    let place = folder.join(key::encode(&scope));
-    refuse_taken(&place, agent).map(|()| (place, scope))
+    (folder.join(key::encode(&scope)), scope)
 }
 
 /// Refuses a place on another file system than the folder in which clones are made: nothing could be renamed there.

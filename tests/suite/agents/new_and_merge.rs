@@ -276,3 +276,19 @@ impl ExistsWithHub for PathBuf {
         names.any(|path| path.extension().is_none_or(|end| end != "lock"))
     }
 }
+
+#[test]
+fn a_preview_names_the_clone_beside_one_of_another_repository() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let folder = desk.outside().join("other");
+    desk.git(&["init", "-q", "-b", "main", folder.to_str().unwrap()]);
+    let other = desk.at(folder);
+    commit(&other, "a.txt", "of the other\n");
+    let preview = other.json(&["agents", "new", "-n", "ada"]);
+    let made = other.json(&["agents", "new", "ada"]);
+    assert_eq!(made["ok"], true, "{made:#}");
+    for key in ["path", "scope", "fork", "hub", "head_sha", "base_branch"] {
+        assert_eq!(preview[key], made[key], "{key}");
+    }
+}
