@@ -284,7 +284,10 @@ fn a_preview_names_the_clone_beside_one_of_another_repository() {
     let folder = desk.outside().join("other");
     desk.git(&["init", "-q", "-b", "main", folder.to_str().unwrap()]);
     let other = desk.at(folder);
-    commit(&other, "a.txt", "of the other\n");
+    other.write("a.txt", "of the other\n");
+    other.git(&["add", "-A"]);
+    let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+    other.git(&[&who[..], &["commit", "-qm", "first"]].concat());
     let preview = other.json(&["agents", "new", "-n", "ada"]);
     let made = other.json(&["agents", "new", "ada"]);
     assert_eq!(made["ok"], true, "{made:#}");
