@@ -1,7 +1,7 @@
 //! Prunes expired operations and checkpoints, and useless refs of ours: here, and from a checkout
 //! of a person also removed clones whose days are over, and their logs in the hub. Old sessions of this checkout, too.
 //!
-//! `store::operation::prune`, `design::checkpoint::retention` and `sessions::expired_sessions` decide what is too old.
+//! `store::operation::prune`, `design::checkpoint::retention` and `sessions::expired_sessions` decide about age.
 
 use std::collections::BTreeSet;
 

@@ -339,7 +339,7 @@ fn what_stands_in_place_of_the_lock_ends_a_command_at_once() {
         // Also one that would wait for as long as another works.
         let output = run(&sandbox, &["--json", "checkpoint", "-m", "x"]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{lock:?}: {said}");
+        assert_eq!(output.status.code(), Some(128), "{lock:?}: {said}");
         assert!(said.contains("/.git/colony/lock'"), "{said}");
         assert_eq!(sandbox.git(&["for-each-ref"]), before);
         assert_eq!(fs::read(outside(&sandbox)).ok(), there);

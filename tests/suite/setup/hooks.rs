@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, View, program_path};
+use crate::support::{HANG_TIMEOUT, Sandbox, View, program_path};
 
 const OURS: [&str; 6] =
     ["pre-commit", "post-commit", "post-checkout", "post-merge", "post-rewrite", "pre-push"];
@@ -404,6 +404,25 @@ fn git_goes_on_whatever_the_program_does() {
         hooked.bin = sandbox.outside().join("nowhere");
         assert_eq!(hooked.commit(), "");
         assert!(hooked.log().ends_with("plain post-commit \n"));
+    }
+}
+
+#[test]
+fn no_hook_waits_for_its_time_limit() {
+    let hooked = Hooked::new().with_fake("#!/bin/sh\nexit 3\n");
+    hooked.sandbox.colony(&["hooks", "install"]);
+    // As where a program reads what git prints: it waits until every process of the hook has ended.
+    let loop_of_hooks =
+        "for i in $(seq 60); do .git/hooks/post-checkout a b 1 2>&1 | cat; done >&2";
+    let view = hooked.view().with("COLONY_HOOK_TIMEOUT", "600");
+    let seconds = HANG_TIMEOUT.as_secs().to_string();
+    let start = || {
+        let mut many = view.process("timeout");
+        many.args([&seconds, "sh", "-c", loop_of_hooks]).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let running: Vec<_> = (0..8).map(|_| start()).collect();
+    for mut hooks in running {
+        assert!(hooks.wait().unwrap().success(), "a hook waited for its time limit");
     }
 }
 
