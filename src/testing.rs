@@ -41,6 +41,11 @@ pub use crate::text::readers::{Document, Format, ReadFault};
 pub use crate::text::tokenizer::Tokenizer;
 
 /// Its functions, by the name of their module.
+pub mod atomic {
+    pub use crate::store::files::atomic::write_program;
+}
+
+/// Its functions, by the name of their module.
 pub mod attributes {
     pub use crate::setup::attributes::MERGE_LINES;
 }

@@ -394,6 +394,7 @@ impl Code {
             Code::CloneNotFound => {
                 Some("git colony agents   # lists agents, and removed ones whose work is kept")
             }
+            Code::Io => Some("git colony doctor   # tells what cannot be read or written"),
             Code::DecisionNotFound => Some("git colony decisions --limit 1000"),
             Code::LfsNotInstalled => Some("git lfs version   # works once it is installed"),
             Code::Locked => Some("run the command again"),

@@ -485,20 +485,17 @@ impl Scene {
             repository.write(".gitattributes", "*.txt text\n");
             for hook in ["pre-push", "post-commit", "pre-commit"] {
                 let path = format!(".git/hooks/{hook}");
-                repository.write(&path, &format!("#!/bin/sh\ntest {hook} = {hook}\n"));
-                repository.set_mode(&path, 0o755);
+                repository.write_program(&path, &format!("#!/bin/sh\ntest {hook} = {hook}\n"));
             }
             repository.write(".git/info/attributes", "*.dat -text\n");
         }
         if matches!(self, Scene::Exempt | Scene::Renamed) {
             repository.write("archive.gz", "archive\n");
             repository.write("deep/er/paper.pdf", "paper\n");
-            repository.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
-            repository.set_mode(".git/hooks/pre-push", 0o755);
+            repository.write_program(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
         }
         if self == Scene::Redirected {
-            repository.write(".hooks/pre-commit", "#!/bin/sh\n");
-            repository.set_mode(".hooks/pre-commit", 0o755);
+            repository.write_program(".hooks/pre-commit", "#!/bin/sh\n");
             repository.git(&["config", "core.hooksPath", ".hooks"]);
         }
         repository.git(&["add", "--all"]);

@@ -8,12 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use super::command::ChangingCommand;
-use super::repository::{self, Repository};
+use super::repository::{self, Repository, write_program};
 
 /// One fault.
 #[derive(Clone, Copy, Debug)]
@@ -409,9 +408,7 @@ fn stand_in_for_lfs(folder: &Path, log: &Path, tracing: &Tracing) {
 }
 
 fn put(folder: &Path, script: &str) {
-    let path = folder.join("git");
-    fs::write(&path, script).expect("the folder is empty");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it was just written");
+    write_program(&folder.join("git"), script);
 }
 
 fn real(program: &str) -> PathBuf {

@@ -12,6 +12,10 @@ use tempfile::TempDir;
 mod durations;
 #[path = "processor.rs"]
 mod processor;
+#[path = "../support/program_files.rs"]
+mod program_files;
+
+pub(crate) use program_files::write_program;
 
 /// The program under test: the real one, as cargo built it for this test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
@@ -61,6 +65,11 @@ impl Repository {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().expect("it is below the root")).expect("no file is above");
         fs::write(path, content).expect("no folder stands there");
+    }
+
+    /// Writes a program that is to be run, a hook as a rule.
+    pub(crate) fn write_program(&self, path: &str, text: &str) {
+        write_program(&self.root.join(path), text);
     }
 
     /// Removes a file, or a folder with all that is in it.

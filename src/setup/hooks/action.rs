@@ -1,7 +1,6 @@
 //! The steps of an installation: each can be described beforehand, and repeated after a kill.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -172,9 +171,7 @@ fn write_script(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
     let own = repo.common_dir().join("colony");
     atomic::make_directory(&own)?;
     let new = own.join("hook.new");
-    atomic::write_durably(&new, bytes)?;
-    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755))
-        .map_err(|e| Error::io(format!("cannot make '{}' executable", new.display()), e))?;
+    atomic::write_program(&new, bytes)?;
     if atomic::rename_to_free(&new, path)? {
         return Ok(());
     }

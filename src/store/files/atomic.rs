@@ -18,18 +18,42 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
 /// For a place outside of our own folders: the leftovers of a dead process are then in a folder that is
 /// swept.
 pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let folder = path.parent().unwrap_or(Path::new("/"));
+    write_new(stage, path, bytes, |file| shared_access::share(file, folder))
+}
+
+/// Writes a program of ours, of mode 755, that can be run as soon as this returns.
+///
+/// A process that another thread starts has the file open for writing, too, until it runs its own program, and
+/// nothing can run ours until then (ETXTBSY). A lock lasts until its last copy is closed: the second waits for that.
+/// A file system without locks goes without.
+pub fn write_program(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    write_new(folder, path, bytes, |file| {
+        file.lock().ok();
+        file.set_permissions(PermissionsExt::from_mode(0o755))
+    })?;
+    File::open(path).and_then(|program| program.lock_shared()).ok();
+    Ok(())
+}
+
+fn write_new(
+    stage: &Path,
+    path: &Path,
+    bytes: &[u8],
+    prepare: impl FnOnce(&File) -> std::io::Result<()>,
+) -> Result<()> {
+    let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let mut file = tempfile::Builder::new()
         .prefix("tmp-")
         .permissions(PermissionsExt::from_mode(0o666))
         .tempfile_in(stage)
         .map_err(cannot)?;
+    prepare(file.as_file()).map_err(cannot)?;
     file.write_all(bytes).map_err(cannot)?;
-    shared_access::share(file.as_file(), folder).map_err(cannot)?;
     file.as_file().sync_all().map_err(cannot)?;
     file.persist(path).map_err(|e| cannot(e.error))?;
-    sync_directory(folder)
+    sync_directory(path.parent().unwrap_or(Path::new("/")))
 }
 
 /// Writes a file of ours that is not needed after a power cut.

@@ -449,8 +449,7 @@ fn a_commit_outside_the_scope_is_refused_and_changes_nothing() {
 fn what_a_hook_adds_to_a_commit_counts() {
     let desk = scoped("['src/**']");
     let hook = "#!/bin/sh\necho hooked > lib/x.rs\ngit add lib/x.rs\n";
-    desk.write(".git/hooks/pre-commit", hook);
-    desk.set_mode(".git/hooks/pre-commit", 0o755);
+    desk.write_program(".git/hooks/pre-commit", hook);
     desk.write("src/a.rs", "more\n");
     let head = desk.git(&["rev-parse", "HEAD"]);
     let answer = desk.json(&["--agent", "ada", "commit", "-m", "m", "src"]);
@@ -647,8 +646,7 @@ fn a_former_pre_commit_hook_runs_first_and_keeps_its_say() {
     let desk = scoped("['src/**']");
     let log = desk.outside().join("log");
     let hook = format!("#!/bin/sh\necho former >> {}\n[ ! -e refuse ]\n", log.display());
-    desk.write(".git/hooks/pre-commit", &hook);
-    desk.set_mode(".git/hooks/pre-commit", 0o755);
+    desk.write_program(".git/hooks/pre-commit", &hook);
     desk.colony(&["hooks", "install"]);
     let commit =
         || git_with_hooks(&desk, &desk.root, &["commit", "-qam", "m"], &[("COLONY_AGENT", "ada")]);

@@ -2,10 +2,9 @@
 //! nothing that the owner has written is lost.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// The settings of git, git-lfs and git-colony that name a program; `TRAP` is the one that leaves a mark.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -137,8 +136,7 @@ fn trap(desk: &View) -> (String, PathBuf) {
     let (program, marks) = (desk.outside().join("trap"), desk.outside().join("marks"));
     let text =
         format!("#!/bin/sh\necho \"$* ${{GITHUB_TOKEN-}} $PWD\" >>'{}'\nexit 1\n", marks.display());
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, text);
     (program.to_str().unwrap().to_owned(), marks)
 }
 
@@ -167,9 +165,8 @@ fn arm(clone: &View, program: &str) {
     for folder in [hooks, git_dir.join("hooks")] {
         fs::create_dir_all(&folder).unwrap();
         for hook in HOOKS {
-            let path = folder.join(hook);
-            fs::write(&path, format!("#!/bin/sh\nexec {program} hook {hook}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            let text = format!("#!/bin/sh\nexec {program} hook {hook}\n");
+            write_program(&folder.join(hook), text);
         }
     }
     let attributes = "*.txt filter=trap diff=trap merge=trap\n*.bin filter=lfs\n";

@@ -2,13 +2,12 @@
 //! alike, and a refusal changes nothing.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::mcp::tool_at;
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// Commits a file of settings on 'main', beside a fork with a commit of its own.
 fn protecting(settings: &str) -> Sandbox {
@@ -250,8 +249,7 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
     let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap())).with_program();
     // The earlier hook may upload, as that of git-lfs does: it does not run before the refusal.
     let earlier = clone.path(".git/hooks/pre-push.before-colony");
-    fs::write(&earlier, "#!/bin/sh\ntouch uploaded\n").unwrap();
-    fs::set_permissions(&earlier, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&earlier, "#!/bin/sh\ntouch uploaded\n");
     for pushed in ["HEAD:main", "HEAD:refs/heads/main"] {
         let output = clone.git_output(&["push", "-q", url, pushed]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

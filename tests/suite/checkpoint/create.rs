@@ -337,8 +337,7 @@ fn checkpoint_runs_no_commit_hooks() {
     let sandbox = Sandbox::new();
     for hook in ["pre-commit", "commit-msg", "post-commit", "prepare-commit-msg"] {
         let path = format!(".git/hooks/{hook}");
-        sandbox.write(&path, "#!/bin/sh\ntouch ran\nexit 1\n");
-        sandbox.set_mode(&path, 0o755);
+        sandbox.write_program(&path, "#!/bin/sh\ntouch ran\nexit 1\n");
     }
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "x"]);

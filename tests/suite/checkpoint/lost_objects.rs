@@ -90,7 +90,7 @@ fn a_step_of_git_whose_record_a_gc_takes_is_recorded_again() {
 fn take_when_prepared(sandbox: &Sandbox, prefix: &str) {
     sandbox.list_kept_objects();
     let hook = ".git/hooks/reference-transaction";
-    sandbox.write(
+    sandbox.write_program(
         hook,
         format!(
             "#!/bin/sh\ncd '{}' || exit 1\n\
@@ -101,7 +101,6 @@ fn take_when_prepared(sandbox: &Sandbox, prefix: &str) {
             sandbox.root.display()
         ),
     );
-    sandbox.set_mode(hook, 0o755);
 }
 
 #[test]

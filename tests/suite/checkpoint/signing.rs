@@ -7,7 +7,7 @@ use std::process::Command;
 
 use git_colony::testing::World;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, write_program};
 
 /// Makes a key beside the repository and lets git sign commits and tags with it.
 fn with_ssh_key(sandbox: &Sandbox) {
@@ -157,8 +157,7 @@ fn with_failing_program(sandbox: &Sandbox) -> std::path::PathBuf {
     let started = sandbox.outside().join("started");
     let script =
         format!("#!/bin/sh\ntouch '{}'\necho 'no pinentry here' >&2\nexit 1\n", started.display());
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     sandbox.git(&["config", "gpg.program", program.to_str().unwrap()]);
     started
 }
@@ -228,11 +227,9 @@ fn signing_a_tag_runs_no_hook_and_no_template_of_the_user() {
     let sandbox = Sandbox::new();
     with_ssh_key(&sandbox);
     let (hooks, seen) = (sandbox.outside().join("hooks"), sandbox.outside().join("seen"));
-    fs::create_dir_all(hooks.join("hooks")).unwrap();
     for folder in [hooks.clone(), hooks.join("hooks")] {
-        let hook = folder.join("reference-transaction");
-        fs::write(&hook, format!("#!/bin/sh\necho \"$GIT_DIR\" >>'{}'\n", seen.display())).unwrap();
-        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\necho \"$GIT_DIR\" >>'{}'\n", seen.display());
+        write_program(&folder.join("reference-transaction"), text);
     }
     sandbox.git(&["config", "core.hooksPath", hooks.to_str().unwrap()]);
     sandbox.git(&["config", "init.templateDir", hooks.to_str().unwrap()]);

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::submodule_edits::{FILES, Nested, Random, WHO};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// The refs of a submodule that git-colony has made.
 fn states(of: &View) -> Vec<String> {
@@ -319,12 +319,9 @@ fn nothing_configured_in_a_submodule_runs() {
     let touch = format!("touch {}", ran.display());
     inner.git(&["config", "core.fsmonitor", &touch]);
     let hooks = top.path(".git/modules/sub/hooks");
-    fs::create_dir_all(&hooks).unwrap();
     for hook in ["reference-transaction", "post-checkout", "pre-commit"] {
-        fs::write(hooks.join(hook), format!("#!/bin/sh\n{touch}\n")).unwrap();
+        write_program(&hooks.join(hook), format!("#!/bin/sh\n{touch}\n"));
         top.git_any(&["-C", hooks.to_str().unwrap(), "version"]);
-        let path = format!(".git/modules/sub/hooks/{hook}");
-        top.set_mode(&path, 0o755);
     }
     inner.write("a.txt", "edited\n");
     top.colony(&["checkpoint", "-m", "one"]);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// Makes an agent; returns the view of its clone.
 fn agent(desk: &Sandbox) -> View {
@@ -46,8 +46,7 @@ fn a_filter_of_the_checkout_runs_in_its_clones() {
 fn a_filter_that_cannot_run_in_a_clone_commits_nothing() {
     let desk = Sandbox::new();
     let program = desk.outside().join("hide");
-    fs::write(&program, "#!/bin/sh\nexec tr a-z A-Z\n").unwrap();
-    desk.set_mode("../hide", 0o755);
+    write_program(&program, "#!/bin/sh\nexec tr a-z A-Z\n");
     desk.write(".gitattributes", "*.secret filter=hide\n");
     desk.git(&["config", "filter.hide.clean", program.to_str().unwrap()]);
     desk.write("key.secret", "swordfish\n");
@@ -203,8 +202,7 @@ fn write_hook(desk: &View, path: &str) {
     let log = desk.outside().join("hooks.log");
     let name = path.rsplit('/').next().unwrap();
     let script = format!("#!/bin/sh\necho \"{name} ${{PWD##*/}}\" >>'{}'\n", log.display());
-    desk.write(path, script);
-    desk.set_mode(path, 0o755);
+    desk.write_program(path, script);
 }
 
 fn hooks_that_ran(desk: &View) -> String {
@@ -391,8 +389,7 @@ fn a_clone_with_large_files_has_our_hooks_and_the_projects() {
     sandbox.write("large.bin", "data\n");
     for name in ["pre-push", "post-checkout", "post-commit", "post-merge"] {
         let hook = format!(".git/hooks/{name}");
-        sandbox.write(&hook, format!("#!/bin/sh\necho {name} >>\"$RAN\"\n"));
-        sandbox.set_mode(&hook, 0o755);
+        sandbox.write_program(&hook, format!("#!/bin/sh\necho {name} >>\"$RAN\"\n"));
     }
     let ran = sandbox.outside().join("ran");
     let desk = sandbox.with("RAN", &ran);

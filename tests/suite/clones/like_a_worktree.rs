@@ -102,8 +102,7 @@ fn desk(numbers: &mut Numbers) -> Sandbox {
             if numbers.is_rare() {
                 let log = desk.outside().join("hooks.log");
                 let script = format!("#!/bin/sh\necho '{folder} {hook}' >>'{}'\n", log.display());
-                desk.write(&format!("{folder}/{hook}"), script);
-                desk.set_mode(&format!("{folder}/{hook}"), 0o755);
+                desk.write_program(&format!("{folder}/{hook}"), script);
             }
         }
     }

@@ -11,8 +11,7 @@ fn committed(sandbox: &Sandbox) -> String {
 
 fn hook(sandbox: &Sandbox, name: &str, script: &str) {
     let path = format!(".git/hooks/{name}");
-    sandbox.write(&path, format!("#!/bin/sh\n{script}"));
-    sandbox.set_mode(&path, 0o755);
+    sandbox.write_program(&path, format!("#!/bin/sh\n{script}"));
 }
 
 #[test]

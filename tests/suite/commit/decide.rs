@@ -186,8 +186,7 @@ fn every_kind_of_path_goes_with_a_decision() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "lfs"]);
     sandbox.write("large.bin", "large\n");
-    sandbox.write("tool", "#!/bin/sh\n");
-    sandbox.set_mode("tool", 0o755);
+    sandbox.write_program("tool", "#!/bin/sh\n");
     std::os::unix::fs::symlink("a.txt", sandbox.path("link")).unwrap();
     sandbox.remove("dir/b.txt");
     sandbox.colony(&["decide", "-m", "All kinds", "large.bin", "tool", "link", "dir"]);

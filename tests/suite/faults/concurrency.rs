@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::{LIST_NEW_OBJECTS, Sandbox, View};
+use git_colony::testing::atomic;
+
+use crate::support::{LIST_NEW_OBJECTS, Sandbox, View, write_program};
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
     sandbox
@@ -259,7 +262,7 @@ fn a_gc_that_has_looked_before_and_deletes_late_is_waited_for() {
     fs::write(&script, late_gc()).unwrap();
     let root = sandbox.root.display();
     let script = script.display();
-    sandbox.write(
+    sandbox.write_program(
         ".git/hooks/reference-transaction",
         format!(
             "#!/bin/sh\ncd '{root}' || exit 1\n[ \"$1\" = prepared ] && [ ! -e .git/looked ] || exit 0\n\
@@ -267,7 +270,6 @@ fn a_gc_that_has_looked_before_and_deletes_late_is_waited_for() {
              until [ -e .git/looked ]; do :; done\n"
         ),
     );
-    sandbox.set_mode(".git/hooks/reference-transaction", 0o755);
     sandbox.write("new.txt", "new\n");
     let before = sandbox.visible_state();
     let args = ["commit", "-m", "new", "--all"];
@@ -276,4 +278,35 @@ fn a_gc_that_has_looked_before_and_deletes_late_is_waited_for() {
     fs::remove_file(sandbox.path(".git/hooks/reference-transaction")).unwrap();
     sandbox.colony(&args);
     sandbox.check_invariants();
+}
+
+#[test]
+fn a_program_just_written_runs_while_others_are_started() {
+    let sandbox = Sandbox::new();
+    let over = AtomicBool::new(false);
+    let starts_others = || {
+        for _ in (0..10_000).take_while(|_| !over.load(Ordering::Relaxed)) {
+            sandbox.process("true").status().unwrap();
+        }
+    };
+    let failed: Vec<_> = std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(starts_others);
+        }
+        let text = "#!/bin/sh\nexit 0\n";
+        let by = |writer: &str, number: usize| {
+            let program = sandbox.outside().join(format!("{writer}-{number}"));
+            match writer {
+                "ours" => atomic::write_program(&program, text.as_bytes()).unwrap(),
+                _ => write_program(&program, text),
+            }
+            sandbox.process(program).status().err().map(|error| format!("{writer}: {error}"))
+        };
+        let failed =
+            (0..300).flat_map(|number| [by("ours", number), by("of the tests", number)]).flatten();
+        let failed = failed.collect();
+        over.store(true, Ordering::Relaxed);
+        failed
+    });
+    assert_eq!(failed, Vec::<String>::new());
 }

@@ -16,11 +16,10 @@ const READING: &[&[&str]] = &[
 const CHANGING: &[&[&str]] = &[&["checkpoint", "-m", "one"], &["merge", "side"], &["undo"]];
 
 /// Makes files with the names of programs that leave a mark when they are run.
-fn plant(sandbox: &Sandbox, folder: &str, mark: &Path, mode: u32) {
+fn plant(sandbox: &Sandbox, folder: &str, mark: &Path) {
     for name in ["git", "sh", "cat", "git-lfs"] {
-        let path = format!("{folder}{name}");
-        sandbox.write(&path, format!("#!/bin/sh\necho \"$0\" >>'{}'\nexit 3\n", mark.display()));
-        sandbox.set_mode(&path, mode);
+        let text = format!("#!/bin/sh\necho \"$0\" >>'{}'\nexit 3\n", mark.display());
+        sandbox.write_program(&format!("{folder}{name}"), text);
     }
 }
 
@@ -37,7 +36,7 @@ fn no_program_is_taken_from_the_current_folder() {
         let sandbox = Sandbox::new();
         sandbox.git(&["branch", "side"]);
         let mark = sandbox.outside().join("mark");
-        plant(&sandbox, folder, &mark, 0o755);
+        plant(&sandbox, folder, &mark);
         let view = with_first(&sandbox, first);
         for args in READING.iter().chain(CHANGING) {
             let run = view.run(args);
@@ -67,8 +66,8 @@ fn without_an_absolute_folder_that_has_git_none_is_run() {
         sandbox.git(&["branch", "side"]);
         sandbox.json(&["checkpoint", "-m", "first"]);
         let mark = sandbox.outside().join("mark");
-        plant(&sandbox, "tools/", &mark, 0o755);
-        plant(&sandbox, "", &mark, 0o755);
+        plant(&sandbox, "tools/", &mark);
+        plant(&sandbox, "", &mark);
         let view = sandbox.with("PATH", path);
         for args in READING.iter().chain(CHANGING) {
             let run = view.run(args);

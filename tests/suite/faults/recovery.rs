@@ -252,8 +252,7 @@ fn hold_lock_from(sandbox: &Sandbox, state: &str, lock: &str, commands: &str) {
         fifo = fifo.display(),
         root = sandbox.root.display(),
     );
-    sandbox.write(".git/hooks/reference-transaction", script);
-    sandbox.set_mode(".git/hooks/reference-transaction", 0o755);
+    sandbox.write_program(".git/hooks/reference-transaction", script);
 }
 
 #[test]

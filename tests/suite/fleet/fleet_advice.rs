@@ -36,7 +36,7 @@ fn merged_idle_kept_and_uncommitted_are_told_apart() {
     desk.colony(&["merge", "done"]);
     for clone in [auto, beside, loose] {
         clone.write("new.txt", "new\n");
-        clone.write("run", "#!/bin/sh\n");
+        clone.write("run", "true\n");
     }
     auto.colony(&["checkpoint", "--auto"]);
     beside.colony(&["checkpoint", "-m", "kept", "--off-branch"]);

@@ -2,13 +2,12 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::agent;
 use crate::support::waiting::{eventually, is_running};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 fn pid(value: &Value) -> u32 {
     u32::try_from(value.as_u64().unwrap()).unwrap()
@@ -74,10 +73,8 @@ fn a_dry_run_and_an_agent_start_nothing() {
 fn with_programs(desk: &Sandbox, names: &[&str]) -> View {
     let script = "#!/bin/sh\nprintf '%s\\0' \"$@\" \"$OPENCODE_CONFIG_CONTENT\" > args.new\nmv args.new args\n";
     let folder = desk.outside().join("programs");
-    fs::create_dir(&folder).unwrap();
     for name in names {
-        fs::write(folder.join(name), script).unwrap();
-        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&folder.join(name), script);
     }
     desk.with_path(folder)
 }

@@ -293,6 +293,22 @@ fn only_the_support_of_tests_prepares_environments() {
 }
 
 #[test]
+fn a_script_that_a_test_runs_is_written_as_a_program() {
+    let begin = concat!("\"#", "!/");
+    let mut plain = Vec::new();
+    for (path, text) in files_of("tests") {
+        for (at, _) in text.match_indices(begin) {
+            let statement = text[..at].rsplit([';', '{', '}']).next().unwrap();
+            if statement.contains(".write(") || statement.contains("fs::write(") {
+                let line = text[..at].matches('\n').count() + 1;
+                plain.push(format!("{}:{line}", path.display()));
+            }
+        }
+    }
+    assert!(plain.is_empty(), "write_program does that: {plain:#?}");
+}
+
+#[test]
 fn the_extractor_tells_the_version_that_is_locked() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();

@@ -35,8 +35,7 @@ fn a_copy_of_a_repository_with_git_lfs_is_whole() {
 fn hook(sandbox: &Sandbox, name: &str, script: &str) {
     let path = format!(".git/hooks/{name}");
     let root = sandbox.root.display();
-    sandbox.write(&path, format!("#!/bin/sh\ncd '{root}' || exit 1\n{script}\n"));
-    sandbox.set_mode(&path, 0o755);
+    sandbox.write_program(&path, format!("#!/bin/sh\ncd '{root}' || exit 1\n{script}\n"));
 }
 
 /// Lists the objects of git-lfs below a folder.

@@ -251,8 +251,7 @@ fn a_map_inside_an_operation_is_no_step_of_its_own() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "one"]);
     let program = env!("CARGO_BIN_EXE_git-colony");
-    sandbox.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{program} map -q\n"));
-    sandbox.set_mode(".git/hooks/pre-commit", 0o755);
+    sandbox.write_program(".git/hooks/pre-commit", format!("#!/bin/sh\n{program} map -q\n"));
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["commit", "-m", "two", "--all"]);
     assert_eq!(kinds(&sandbox), ["checkpoint", "commit"]);

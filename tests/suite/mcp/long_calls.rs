@@ -10,8 +10,7 @@ use crate::support::{Sandbox, View, eventually, is_running};
 /// Gives a repository a hook that notes its process, and then waits for a file.
 fn slow_hook(view: &View) {
     let script = "#!/bin/sh\necho $$ > .git/hook-pid\nuntil [ -e .git/go ]; do sleep 0.1; done\n";
-    view.write(".git/hooks/pre-commit", script);
-    view.set_mode(".git/hooks/pre-commit", 0o755);
+    view.write_program(".git/hooks/pre-commit", script);
 }
 
 /// Waits until the hook runs; returns its process.

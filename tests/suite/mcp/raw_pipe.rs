@@ -222,8 +222,7 @@ fn a_signal_ends_the_server_and_what_it_started() {
     let sandbox = Sandbox::new();
     let mark = sandbox.outside().join("started");
     let script = format!("#!/bin/sh\necho $$ >'{}'\nsleep 600\n", mark.display());
-    sandbox.write(".git/hooks/pre-commit", script);
-    sandbox.set_mode(".git/hooks/pre-commit", 0o755);
+    sandbox.write_program(".git/hooks/pre-commit", script);
     sandbox.write("a.txt", "a\n");
     let before = sandbox.visible_state();
     let mut server = Server::start(&sandbox, &[]);

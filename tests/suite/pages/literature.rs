@@ -13,7 +13,7 @@ use git_colony::testing::{
     hydrate, user_cache,
 };
 
-use crate::support::{Sandbox, eventually, is_running};
+use crate::support::{Sandbox, eventually, is_running, write_program};
 
 /// Makes a PDF without compression: a page for each text, all in one font.
 pub(crate) fn pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
@@ -79,19 +79,11 @@ fn with_path(sandbox: &Sandbox, path: Option<&Path>) -> World {
 /// Puts a `pdftotext` of these lines of shell into a folder of its own.
 fn fake(sandbox: &Sandbox, version: &str, lines: &str) -> PathBuf {
     let folder = sandbox.outside().join("fake");
-    fs::create_dir_all(&folder).unwrap();
     let program = folder.join("pdftotext");
     let head = format!(
         "#!/bin/sh\nif [ \"$1\" = -v ]; then echo 'pdftotext version {version}' >&2; exit; fi\n"
     );
-    // Written by a child: a file that this process has open for writing would be open in what other tests
-    // start as well, and nobody can run it then.
-    let text = folder.join("text");
-    fs::write(&text, format!("{head}{lines}\n")).unwrap();
-    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
-    drop(fs::remove_file(&program));
-    let copied = std::process::Command::new("cp").args([&text, &program]).status();
-    assert!(copied.unwrap().success());
+    write_program(&program, format!("{head}{lines}\n"));
     folder
 }
 
@@ -247,8 +239,7 @@ fn our_own_extractor_beside_the_program_comes_first() {
     let own = folder.join("git-colony-extract");
     let own_lines = |lines: &str| {
         let head = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo pdf_oxide 0.3.78; exit; fi\n";
-        fs::write(&own, format!("{head}{lines}\n")).unwrap();
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&own, format!("{head}{lines}\n"));
     };
     let mut world = with_path(&sandbox, Some(&folder));
     world.program = folder.join("git-colony");

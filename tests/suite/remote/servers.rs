@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::View;
+use crate::support::{View, write_program};
 
 use super::sync_refs::{Two, result, row};
 
@@ -21,9 +21,7 @@ fn race(two: &Two, other: &View) {
         cd '{}' && git push -q -f origin {board}:{BOARD}\nexit 0\n",
         other.path("").display()
     );
-    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    std::fs::write(&hook, script).unwrap();
-    two.a.set_mode(".git/hooks/pre-push", 0o755);
+    write_program(&hook, script);
 }
 
 #[test]
@@ -33,8 +31,7 @@ fn a_server_behind_ssh_with_git_shell_is_one_as_any() {
     // It gets the options of ssh, the host and one command, as 'sshd' would hand it to the shell of the user.
     let ssh = a.outside().join("ssh");
     let script = "#!/bin/sh\nfor last; do :; done\nexec git-shell -c \"$last\"\n";
-    std::fs::write(&ssh, script).unwrap();
-    std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&ssh, script);
     a.git(&["remote", "set-url", "origin", &format!("ssh://git.example.com{}", two.remote)]);
     let there = a.with("GIT_SSH_COMMAND", ssh.as_os_str());
     put(a, "k", "1");
@@ -77,9 +74,7 @@ fn a_race_that_is_always_lost_is_no_failure_once_posted() {
         git -c user.name=B -c user.email=b@example.com commit-tree -p {BOARD} -m x {BOARD}^{{tree}})\n",
         two.remote
     );
-    std::fs::create_dir_all(a.path(".git/hooks")).unwrap();
-    a.write(".git/hooks/pre-push", hook);
-    a.set_mode(".git/hooks/pre-push", 0o755);
+    a.write_program(".git/hooks/pre-push", hook);
     put(a, "a", "2");
     for _ in 0..2 {
         // The first posts, the second has nothing new.

@@ -1,7 +1,6 @@
 //! Two clones and a remote between them: what travels, what stays, and who wins.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::support::fixture::Fixture;
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// A sandbox whose `origin` is a bare repository beside it, and another clone of that.
 pub(crate) struct Two {
@@ -83,9 +82,7 @@ impl Two {
     }
 
     fn hook(path: &Path, script: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(path, format!("#!/bin/sh\n{script}\n"));
     }
 
     pub(crate) fn remote_hook(&self, name: &str, script: &str) {

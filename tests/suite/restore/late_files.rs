@@ -32,14 +32,13 @@ fn write_meanwhile(sandbox: &Sandbox, script: &str) {
     let root = sandbox.root.display();
     let done = sandbox.outside().join("done");
     let done = done.display();
-    sandbox.write(
+    sandbox.write_program(
         ".git/hooks/reference-transaction",
         format!(
             "#!/bin/sh\n[ \"$1\" = committed ] || exit 0\n[ -e '{done}' ] && exit 0\n\
              touch '{done}'\ncd '{root}' || exit 1\n{script}\n"
         ),
     );
-    sandbox.set_mode(".git/hooks/reference-transaction", 0o755);
 }
 
 fn paths(answer: &Value) -> Vec<&str> {

@@ -257,8 +257,10 @@ fn the_post_checkout_hook_is_called_and_cannot_spoil_a_restore() {
     sandbox.colony(&["checkpoint", "-m", "one"]);
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "two"]);
-    sandbox.write(".git/hooks/post-checkout", "#!/bin/sh\necho \"$3\" >> ../hook-ran\nexit 3\n");
-    sandbox.set_mode(".git/hooks/post-checkout", 0o755);
+    sandbox.write_program(
+        ".git/hooks/post-checkout",
+        "#!/bin/sh\necho \"$3\" >> ../hook-ran\nexit 3\n",
+    );
     let run = sandbox.run(&["restore", "one"]);
     assert_eq!(run.code, 0);
     assert!(run.stderr.contains("post-checkout hook exited with 3"), "{}", run.stderr);
@@ -501,7 +503,7 @@ fn an_empty_list_of_paths_does_not_bring_back_everything() {
 #[test]
 fn restore_writes_the_executable_bit_as_git_does() {
     let sandbox = Sandbox::new();
-    sandbox.write("run.sh", "#!/bin/sh\n");
+    sandbox.write("run.sh", "true\n");
     sandbox.set_mode("run.sh", 0o755);
     sandbox.colony(&["checkpoint", "-m", "with a program"]);
     sandbox.git(&["config", "core.fileMode", "false"]);

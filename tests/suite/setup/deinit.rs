@@ -163,8 +163,7 @@ fn deinit_keeps_git_lfs_while_the_tree_has_pointers() {
 #[test]
 fn a_purge_gives_hooks_back_that_were_there_before() {
     let sandbox = Sandbox::new();
-    sandbox.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".git/hooks/post-commit", 0o755);
+    sandbox.write_program(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
     let before = git_files(&sandbox);
     let worktree = sandbox.worktree();
     sandbox.colony(&["hooks", "install"]);
@@ -178,8 +177,7 @@ fn a_purge_gives_hooks_back_that_were_there_before() {
 #[test]
 fn hooks_install_lets_init_set_git_lfs_up_beside_a_foreign_hook() {
     let sandbox = Sandbox::new();
-    sandbox.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    sandbox.write_program(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
     sandbox.colony(&["hooks", "install"]);
     assert_eq!(sandbox.json(&["init"])["lfs_enabled"], true);
     sandbox.write("model.bin", "w".repeat(5000));

@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{HANG_TIMEOUT, Sandbox, View, program_path};
+use crate::support::{HANG_TIMEOUT, Sandbox, View, program_path, write_program};
 
 const OURS: [&str; 6] =
     ["pre-commit", "post-commit", "post-checkout", "post-merge", "post-rewrite", "pre-push"];
@@ -32,10 +32,7 @@ impl Hooked {
     /// Puts a script in the place of the program.
     fn with_fake(mut self, script: &str) -> Hooked {
         self.bin = self.sandbox.outside().join("bin");
-        fs::create_dir_all(&self.bin).unwrap();
-        let fake = self.bin.join("git-colony");
-        fs::write(&fake, script).unwrap();
-        fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&self.bin.join("git-colony"), script);
         self
     }
 
@@ -125,7 +122,8 @@ fn copy(from: &Path, to: &Path) {
         if path.is_dir() {
             copy(&path, &target);
         } else {
-            fs::copy(&path, &target).unwrap();
+            write_program(&target, fs::read(&path).unwrap());
+            fs::set_permissions(&target, fs::metadata(&path).unwrap().permissions()).unwrap();
         }
     }
 }
@@ -237,8 +235,7 @@ fn a_tracked_hooks_folder_is_never_written_to() {
     assert_eq!(hooked.log(), "husky-9 post-commit \n");
     assert!(hooked.fired("post-commit"));
     // What the team adds later runs, too, in a linked worktree as well.
-    sandbox.write(".husky/_/pre-commit", "#!/bin/sh\necho added >> \"$HOOK_LOG\"\n");
-    sandbox.set_mode(".husky/_/pre-commit", 0o755);
+    sandbox.write_program(".husky/_/pre-commit", "#!/bin/sh\necho added >> \"$HOOK_LOG\"\n");
     sandbox.git(&["add", "-f", ".husky"]);
     hooked.commit();
     assert!(hooked.log().ends_with("added\nhusky-9 post-commit \n"), "{}", hooked.log());
@@ -309,7 +306,7 @@ fn a_newcomer_is_noticed_and_left_alone() {
     fs::rename(path("post-commit"), path("post-commit.legacy")).unwrap();
     hooked.install_fixture("pre-commit", ".git/hooks");
     // As others do it: ours is gone.
-    fs::write(path("pre-push"), "#!/bin/sh\n").unwrap();
+    write_program(&path("pre-push"), "#!/bin/sh\n");
     fs::set_permissions(path("post-merge"), fs::Permissions::from_mode(0o644)).unwrap();
     let status = sandbox.json(&["hooks", "status"]);
     let row = |name: &str| {
@@ -495,8 +492,7 @@ fn a_linked_worktree_fires_for_its_own_repository() {
     other.sandbox.colony(&["hooks", "install"]);
     let script = "#!/bin/sh\ngit -C \"$OTHER\" commit -q --allow-empty -m from-a-hook\n";
     let former = hooked.hooks().join("post-commit.before-colony");
-    fs::write(&former, script.replace("$OTHER", other.sandbox.root.to_str().unwrap())).unwrap();
-    fs::set_permissions(&former, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&former, script.replace("$OTHER", other.sandbox.root.to_str().unwrap()));
     fs::remove_dir_all(sandbox.path(".git/colony/hooks-fired")).unwrap();
     hooked.commit();
     assert!(hooked.fired("post-commit"));
@@ -819,8 +815,7 @@ fn what_a_hook_leaves_running_is_not_waited_for() {
     );
     for hook in ["pre-commit", "commit-msg", "post-commit", "post-checkout"] {
         let hook = format!(".git/hooks/{hook}");
-        sandbox.write(&hook, &script);
-        sandbox.set_mode(&hook, 0o755);
+        sandbox.write_program(&hook, &script);
     }
     sandbox.write("a.txt", "two\n");
     let run = sandbox.run(&["commit", "-m", "second", "a.txt"]);

@@ -209,8 +209,7 @@ fn an_ordinary_pre_push_hook_is_kept_and_runs_beside_git_lfs() {
     let url = format!("file://{}", bare.display());
     sandbox.git(&["remote", "add", "origin", &url]);
     let hook = "#!/bin/sh\ntouch ../ran\n";
-    sandbox.write(".git/hooks/pre-push", hook);
-    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    sandbox.write_program(".git/hooks/pre-push", hook);
     let (before, config) = (hooks_of(&sandbox), config_of(&sandbox));
     let told = sandbox.colony(&["init", "-n"]);
     assert!(told.contains("'pre-push' hook that was there"), "{told}");
@@ -235,8 +234,7 @@ fn an_ordinary_pre_push_hook_is_kept_and_runs_beside_git_lfs() {
 #[test]
 fn hooks_that_init_has_put_in_go_when_it_fails() {
     let sandbox = Sandbox::new();
-    sandbox.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    sandbox.write_program(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
     let config = config_of(&sandbox);
     sandbox.write(".git/index.lock", "");
     assert_eq!(sandbox.error(&["init"]), "locked");

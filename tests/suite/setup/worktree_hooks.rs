@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, View, program_path};
+use crate::support::{Sandbox, View, program_path, write_program};
 
 const INSTALL: [&str; 4] = ["hooks", "install", "--for", "claude-code"];
 
@@ -274,10 +273,7 @@ fn a_program_that_fails_creates_no_worktree() {
     let desk = Sandbox::new();
     desk.colony(&INSTALL);
     let folder = desk.outside().join("failing");
-    fs::create_dir(&folder).unwrap();
-    let program = folder.join("git-colony");
-    fs::write(&program, "#!/bin/sh\nexit 7\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.join("git-colony"), "#!/bin/sh\nexit 7\n");
     let command = command_of(&desk, "WorktreeCreate").unwrap();
     let payload = payload(&desk, "WorktreeCreate", &json!({ "name": "login" }));
     let told = run_with(&desk.with_path(folder), &command, &payload);

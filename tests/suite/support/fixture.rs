@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use super::Sandbox;
 use super::view::Ticks;
+use super::write_program;
 
 /// How much older the files of a copy are than its index: enough that no content has to be compared.
 const AGE: Duration = Duration::from_secs(10);
@@ -102,6 +103,11 @@ impl Made {
                 Entry::Link(target) => symlink(target, &place).unwrap(),
                 Entry::File { bytes, .. } if path.ends_with(".git/index") => {
                     indexes.push((place, bytes));
+                }
+                Entry::File { mode, bytes } if mode & 0o111 != 0 => {
+                    write_program(&place, &bytes);
+                    fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+                    fs::File::open(&place).unwrap().set_modified(past).unwrap();
                 }
                 Entry::File { mode, bytes } => {
                     let mut file = fs::OpenOptions::new();

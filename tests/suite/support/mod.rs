@@ -7,6 +7,8 @@ pub(crate) mod fixture;
 pub(crate) mod git_server;
 pub(crate) mod lfs_server;
 mod moments;
+#[path = "../../support/program_files.rs"]
+mod program_files;
 pub(crate) mod refusals;
 mod state;
 pub(crate) mod terminal_text;
@@ -19,6 +21,7 @@ use std::ops::Deref;
 
 use fixture::Fixture;
 pub(crate) use moments::at_the_time_of;
+pub(crate) use program_files::write_program;
 pub(crate) use state::{LIST_NEW_OBJECTS, State, wait_for_locks, worktree_of};
 pub(crate) use view::{Captured, Run, View, program_path};
 pub(crate) use waiting::{HANG_TIMEOUT, end_of, eventually, eventually_by, first_line, is_running};

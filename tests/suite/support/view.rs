@@ -19,6 +19,7 @@ use serde_json::Value;
 use super::answered_codes;
 use super::state::Answers;
 use super::waiting::eventually;
+use super::write_program;
 
 /// The program under test: the real one, as cargo built it for these tests.
 pub(crate) fn program_path() -> &'static Path {
@@ -127,9 +128,7 @@ impl View {
         let real = self.on_path(program, |place| place.exists() && !place.starts_with(&folder));
         let real = real.unwrap_or_else(|| panic!("no {program} is on the PATH"));
         let script = format!("#!/bin/sh\n{script}\nexec '{}' \"$@\"\n", real.display());
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(program), script).unwrap();
-        fs::set_permissions(folder.join(program), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&folder.join(program), script);
         self.with_path(folder)
     }
 
@@ -178,6 +177,11 @@ impl View {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
+    }
+
+    /// Writes a program that is to be run, a hook as a rule.
+    pub(crate) fn write_program(&self, path: &str, text: impl AsRef<[u8]>) {
+        write_program(&self.path(path), text);
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

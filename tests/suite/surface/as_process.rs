@@ -141,12 +141,11 @@ fn a_hook_stopped_after_the_work_says_that_something_changed() {
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "second"]);
     // Its parent is git, and that one's the program.
-    sandbox.write(
+    sandbox.write_program(
         ".git/hooks/post-checkout",
         "#!/bin/sh\nread -r pid name state parent rest </proc/$PPID/stat\n\
          kill -TERM \"$parent\"; sleep 600\n",
     );
-    sandbox.set_mode(".git/hooks/post-checkout", 0o755);
     let output = sandbox.program().args(["restore", "base", "--force"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");

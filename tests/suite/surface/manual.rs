@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Sandbox, program_path};
+use crate::support::{Sandbox, program_path, write_program};
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("man")
@@ -115,9 +115,7 @@ fn help_installs_the_manual_and_nothing_else_does() {
     fs::create_dir_all(sandbox.outside().join("home")).unwrap();
     let prefix = sandbox.outside().join("cargo");
     let bin = prefix.join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let program = program_path();
-    fs::copy(program, bin.join("git-colony")).unwrap();
+    write_program(&bin.join("git-colony"), fs::read(program_path()).unwrap());
     let run = |args: &[&str]| {
         let path = std::env::var("PATH").unwrap();
         let output = sandbox

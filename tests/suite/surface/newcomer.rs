@@ -7,8 +7,7 @@ use serde_json::Value;
 use crate::support::Sandbox;
 
 fn hook(sandbox: &Sandbox, path: &str, script: &str) {
-    sandbox.write(path, format!("#!/bin/sh\n{script}\n"));
-    sandbox.set_mode(path, 0o755);
+    sandbox.write_program(path, format!("#!/bin/sh\n{script}\n"));
 }
 
 fn checks(answer: &Value) -> Vec<(String, String)> {

@@ -2,14 +2,13 @@
 //! is stopped keeps others waiting, and an answer that nobody can read is no reason to panic.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Sandbox, end_of, eventually, is_running, program_path};
+use crate::support::{Sandbox, end_of, eventually, is_running, program_path, write_program};
 
 /// A sandbox with a stand-in for git: the n-th git that is started hangs instead.
 struct Stage {
@@ -46,9 +45,7 @@ impl Stage {
         for name in ["count", "hanging"] {
             fs::remove_file(self.folder.join(name)).ok();
         }
-        fs::write(self.folder.join("git"), script).unwrap();
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(self.folder.join("git"), executable).unwrap();
+        write_program(&self.folder.join("git"), script);
     }
 
     fn start(&self, args: &[&str]) -> Child {

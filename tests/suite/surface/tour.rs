@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use git_colony::testing::World;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Run, Sandbox, end_of, eventually_by, worktree_of};
+use crate::support::{Run, Sandbox, end_of, eventually_by, worktree_of, write_program};
 
 /// A sandbox whose tour has a folder for temporary files of its own.
 struct Stage {
@@ -58,14 +58,11 @@ impl Stage {
         let git = std::env::split_paths(&path).map(|folder| folder.join("git"));
         let git = git.into_iter().find(|path| path.exists()).unwrap();
         let folder = self.sandbox.outside().join("stand-in");
-        fs::create_dir(&folder).unwrap();
         let text = format!(
             "#!/bin/sh\ncase \" $* \" in *' read-tree '*) {script};; esac\nexec '{}' \"$@\"\n",
             git.display()
         );
-        fs::write(folder.join("git"), text).unwrap();
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(folder.join("git"), executable).unwrap();
+        write_program(&folder.join("git"), text);
         let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
         std::env::join_paths(folders).unwrap()
     }

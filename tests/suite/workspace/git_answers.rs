@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, write_program};
 
 #[test]
 fn git_answers_about_this_checkout() {
@@ -87,8 +87,7 @@ fn no_program_of_the_configuration_is_run() {
     let sandbox = Sandbox::new();
     let marker = sandbox.outside().join("ran");
     let script = sandbox.outside().join("evil");
-    fs::write(&script, format!("#!/bin/sh\ntouch {}\ncat\n", marker.display())).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&script, format!("#!/bin/sh\ntouch {}\ncat\n", marker.display()));
     let evil = script.to_str().unwrap();
     sandbox.write(".gitattributes", "*.txt diff=x\n");
     for key in [

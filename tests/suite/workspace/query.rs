@@ -1,13 +1,12 @@
 //! `query`: text, files and commits of the repositories of a catalog, and nothing that is hidden or elsewhere.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
 use super::catalog::{FILE, repository};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, write_program};
 
 /// A workspace whose catalog has two repositories beside it and one elsewhere.
 fn workspace() -> (Sandbox, View, View) {
@@ -264,8 +263,7 @@ fn nothing_that_a_repository_configures_is_run() {
     let (sandbox, one, _) = workspace();
     let marker = sandbox.outside().join("ran");
     let script = sandbox.outside().join("evil");
-    fs::write(&script, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&script, format!("#!/bin/sh\ntouch {}\n", marker.display()));
     let evil = script.to_str().unwrap();
     for (key, value) in [
         ("core.fsmonitor", evil),

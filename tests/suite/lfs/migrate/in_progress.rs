@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Sandbox, wait_for_locks};
+use crate::support::{Sandbox, wait_for_locks, write_program};
 
 use super::rewrite::{POINTER, at, grown, grown_with_origin, with_origin};
 
@@ -96,9 +96,7 @@ fn cut_off(sandbox: &Sandbox) {
         sandbox.outside().join("victim").display(),
         real.trim()
     );
-    std::fs::write(bin.join("git-lfs"), script).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(bin.join("git-lfs"), executable).unwrap();
+    write_program(&bin.join("git-lfs"), script);
     let line = format!(
         "PATH={}:$PATH; sh -c 'echo $$ > ../victim; exec git-colony lfs migrate'",
         bin.display()

@@ -2,13 +2,12 @@
 //! for before anybody takes the migration back or goes on with it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, View, first_line};
+use crate::support::{Sandbox, View, first_line, write_program};
 
 use super::rewrite::{at, grown_with_origin};
 
@@ -35,7 +34,7 @@ impl Gate {
     }
 
     fn hook(&self, path: &Path, rest: &str) {
-        executable(path, &format!("#!/bin/sh\n{}{rest}", self.wait()));
+        write_program(path, format!("#!/bin/sh\n{}{rest}", self.wait()));
     }
 
     /// Starts the program, and kills it once somebody waits at the gate.
@@ -49,12 +48,6 @@ impl Gate {
     fn open(&self) {
         fs::write(&self.go, "go\n").unwrap();
     }
-}
-
-pub(crate) fn executable(path: &Path, script: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn start(view: &View, args: &[&str]) -> Child {

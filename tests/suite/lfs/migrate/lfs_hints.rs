@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, write_program};
 
 use super::in_progress::{hint_of, paste, shell};
 use super::rewrite::{POINTER, at, grown, grown_with_origin};
@@ -93,10 +93,7 @@ fn a_server_that_refuses_one_ref_is_quoted_without_escapes() {
     let (sandbox, bare) = grown_with_origin();
     let hook = "#!/bin/sh\n[ \"$1\" = refs/heads/side ] || exit 0\n\
         printf 'policy: \\033[31mside\\033[0m is frozen, see https://bob:s3cret@h.example/x\\n' >&2\nexit 1\n";
-    let path = bare.join("hooks/update");
-    std::fs::write(&path, hook).unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, executable).unwrap();
+    write_program(&bare.join("hooks/update"), hook);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
     let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["push_error_code"], "git-failed", "{answer:#}");
@@ -110,7 +107,7 @@ fn a_server_that_refuses_one_ref_is_quoted_without_escapes() {
     assert!(text.contains("is frozen"), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains("s3cret"), "{text:?}");
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(bare.join("hooks/update")).unwrap();
     let (_, hint) = error.split_once("hint: ").unwrap();
     paste(&sandbox, &sandbox.root, hint);
     assert!(at(&bare, &sandbox, &["show", "side:paper.pdf"]).starts_with(POINTER));
@@ -119,8 +116,7 @@ fn a_server_that_refuses_one_ref_is_quoted_without_escapes() {
 #[test]
 fn a_hook_of_somebody_is_called_beside_ours_as_it_is_told() {
     let (sandbox, _) = grown_with_origin();
-    sandbox.write(".git/hooks/pre-push", "#!/bin/sh\ntouch ../ran\n");
-    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    sandbox.write_program(".git/hooks/pre-push", "#!/bin/sh\ntouch ../ran\n");
     let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["code"], "hooks-in-the-way", "{answer:#}");
     assert!(!answer.to_string().contains("--no-lfs"), "{answer:#}");
@@ -269,7 +265,7 @@ fn a_pre_push_hook_sees_what_it_sees_under_a_plain_push() {
     let look = format!(
         "#!/bin/sh\n{{ pwd; env | grep -E '^GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|NAMESPACE|PREFIX)=' | sort; }} > '{seen}'\n"
     );
-    sandbox.write(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &look, 1));
+    sandbox.write_program(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &look, 1));
     sandbox.git(&["push", "-q", "origin", "main:refs/heads/other"]);
     let plain = seen_by_hook(&sandbox);
     sandbox.git(&["push", "-q", "origin", "--delete", "other"]);

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::git_server::{GitServer, Manner, Wire};
-use crate::support::{Run, Sandbox, View};
+use crate::support::{Run, Sandbox, View, write_program};
 
-use super::killed::executable;
 use super::rewrite::{at, grown_with_origin};
 
 /// A repository with more branches, its remote, and a git-lfs that writes down how it is called.
@@ -40,7 +39,7 @@ impl Watched {
         let log = self.log.display();
         let said =
             format!("#!/bin/sh\necho \"{name} spared=$GIT_LFS_SKIP_PUSH\" >>'{log}'\n{rest}");
-        executable(path, &said);
+        write_program(path, said);
     }
 
     fn migrate(&self, args: &[&str]) -> Run {

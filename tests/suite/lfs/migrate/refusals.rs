@@ -117,8 +117,7 @@ fn without_git_lfs_nothing_is_begun() {
 #[test]
 fn hooks_of_others_are_neither_replaced_nor_half_installed() {
     let sandbox = grown();
-    sandbox.write(".githooks/pre-push", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".githooks/pre-push", 0o755);
+    sandbox.write_program(".githooks/pre-push", "#!/bin/sh\nexit 0\n");
     sandbox.git(&["add", ".githooks"]);
     sandbox.git(&["commit", "-qm", "hooks of the tree"]);
     sandbox.git(&["config", "core.hooksPath", ".githooks"]);
@@ -127,8 +126,7 @@ fn hooks_of_others_are_neither_replaced_nor_half_installed() {
     refused(&sandbox, "hooks-in-the-way");
     sandbox.git(&["config", "--unset", "core.hooksPath"]);
     // Others beside which git-lfs has its own.
-    sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".git/hooks/pre-commit", 0o755);
+    sandbox.write_program(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
     migrated(&sandbox);
     assert_eq!(sandbox.read(".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n");
 }
@@ -137,8 +135,7 @@ fn hooks_of_others_are_neither_replaced_nor_half_installed() {
 fn a_hook_of_somebody_is_no_obstacle_beside_ours() {
     let (sandbox, bare) = grown_with_origin();
     let ran = sandbox.outside().join("ran");
-    sandbox.write(".git/hooks/pre-push", format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
-    sandbox.set_mode(".git/hooks/pre-push", 0o755);
+    sandbox.write_program(".git/hooks/pre-push", format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
     let answer = refused(&sandbox, "hooks-in-the-way");
     assert!(answer["hint"].as_str().unwrap().contains("hooks install"), "{answer:#}");
     sandbox.colony(&["hooks", "install"]);

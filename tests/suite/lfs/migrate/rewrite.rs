@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use git_colony::testing::STEPS;
 
-use crate::support::Sandbox;
 use crate::support::fixture::Fixture;
 use crate::support::git_server::{GitServer, Manner, Wire};
+use crate::support::{Sandbox, write_program};
 
 use super::in_progress::paste;
 
@@ -208,8 +208,7 @@ fn what_git_lfs_could_not_do_is_refused_before_anything_changes() {
     };
     refused(&patterns, "no-lfs-patterns", ".gitattributes");
     let hook = |s: &Sandbox| {
-        s.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
-        s.set_mode(".git/hooks/pre-push", 0o755);
+        s.write_program(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
     };
     refused(&hook, "hooks-in-the-way", "pre-push");
 }
@@ -331,7 +330,7 @@ fn a_pusher_between_the_look_and_the_push_wins_as_well() {
         "#!/bin/sh\nunset GIT_DIR GIT_WORK_TREE COLONY_OPERATION\ngit -C '{}' push -q origin main || exit 1\n",
         racer.path("").display()
     );
-    sandbox.write(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &push, 1));
+    sandbox.write_program(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &push, 1));
     let answer = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!(answer["ok"], false, "{answer:#}");
     assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
@@ -342,9 +341,7 @@ fn a_pusher_between_the_look_and_the_push_wins_as_well() {
 #[test]
 fn a_second_run_publishes_only_what_the_first_could_not() {
     let (sandbox, bare) = grown_with_origin();
-    fs::write(bare.join("hooks/pre-receive"), "#!/bin/sh\nexit 1\n").unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(bare.join("hooks/pre-receive"), executable).unwrap();
+    write_program(&bare.join("hooks/pre-receive"), "#!/bin/sh\nexit 1\n");
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
     let first = sandbox.json(&["lfs", "migrate", "--push"]);
     assert_eq!((&first["ok"], &first["status"]), (&false.into(), &"migrated".into()));

@@ -2,13 +2,12 @@
 //! go by themselves, all others are named at once and left.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, eventually, first_line};
+use crate::support::{Sandbox, eventually, first_line, write_program};
 
 use super::rewrite::grown;
 
@@ -54,9 +53,7 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
         begun.display(),
         never.display()
     );
-    fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, script).unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&hook, script);
     let mut child =
         sandbox.program().args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (pids, _pipe) = first_line(&begun);

@@ -176,8 +176,7 @@ fn nothing_that_only_the_clone_has_is_run() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
     sandbox.git(&["config", "filter.upper.smudge", "tr A-Z a-z"]);
-    sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
-    sandbox.set_mode(".git/hooks/pre-commit", 0o755);
+    sandbox.write_program(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
     sandbox.write(".gitattributes", "*.up filter=upper\n");
     sandbox.git(&["add", ".gitattributes"]);
     sandbox.git(&["commit", "-qm", "attributes"]);
@@ -199,9 +198,10 @@ fn nothing_that_only_the_clone_has_is_run() {
     ];
     for (file, text) in attacks {
         let before = fs::read(ada.path(file)).ok();
-        ada.write(file, &text);
         if file.contains("hooks/") {
-            ada.set_mode(file, 0o755);
+            ada.write_program(file, text);
+        } else {
+            ada.write(file, text);
         }
         for (tool, arguments) in [("checkpoint_state", label("x")), ("git_status", json!({}))] {
             let refused = client.failed(tool, &at(&ada.root, arguments));
