@@ -35,10 +35,7 @@ pub(super) fn check(session: &Session) -> Check {
     for folder in &folders {
         refused.extend(may(folder).err().map(|error| (folder.clone(), error.into())));
     }
-    for file in files.iter().filter(|file| file.exists()) {
-        let opened = OpenOptions::new().write(true).open(file);
-        refused.extend(opened.err().map(|error| (file.clone(), error)));
-    }
+    refused.extend(files.iter().filter_map(|file| Some((file.clone(), refused_lock(file)?))));
     if refused.is_empty() {
         let try_in = |folder: &PathBuf| {
             let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&TRIED));
@@ -50,6 +47,15 @@ pub(super) fn check(session: &Session) -> Check {
         None => Check::well("writing", format!("can write in {} folders", folders.len())),
         Some(_) => unwritable(refused),
     }
+}
+
+/// Returns why a lock cannot be taken. To open a pipe would wait for its reader, and a link is not followed.
+fn refused_lock(lock: &Path) -> Option<io::Error> {
+    let metadata = lock.symlink_metadata().ok()?;
+    if !metadata.is_file() {
+        return Some(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"));
+    }
+    OpenOptions::new().write(true).open(lock).err()
 }
 
 /// Returns the folders in which a file is tried, all folders that have to be writable, and the locks.
@@ -78,8 +84,10 @@ fn places(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<PathBuf>) {
         folders.extend(of_root.into_iter().filter(|folder| folder.is_dir()));
         files.push(root.path().join("staging.lock"));
     }
-    folders.sort();
-    folders.dedup();
+    for paths in [&mut folders, &mut files] {
+        paths.sort();
+        paths.dedup();
+    }
     (tried, folders, files)
 }
 
@@ -118,6 +126,7 @@ fn unwritable(refused: Vec<(PathBuf, io::Error)>) -> Check {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "git colony prune   # or make room on its file system".to_owned()
         }
+        io::ErrorKind::InvalidData => format!("mv {word} {word}.aside   # a new one is made"),
         _ if owner.is_some_and(|owner| owner != us) => {
             format!("sudo chown -R {us} {word}   # it belongs to another user")
         }

@@ -8,6 +8,8 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 use crate::support::{HANG_TIMEOUT, Sandbox, end_of, eventually_by, program_path};
 
 /// In units of 1,024 bytes: what a command may have of memory. The sparse file is larger.
@@ -343,5 +345,14 @@ fn what_stands_in_place_of_the_lock_ends_a_command_at_once() {
         assert!(said.contains("/.git/colony/lock'"), "{said}");
         assert_eq!(sandbox.git(&["for-each-ref"]), before);
         assert_eq!(fs::read(outside(&sandbox)).ok(), there);
+        // The hint leads to a command that mends it.
+        assert!(said.contains("git colony doctor"), "{said}");
+        let report = run(&sandbox, &["--json", "doctor"]);
+        let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        let ill = checks.iter().find(|check| check["name"] == "writing").unwrap();
+        let fix = ill["fix"].as_str().unwrap_or_else(|| panic!("{lock:?}: {report:#}"));
+        assert!(sandbox.process("sh").args(["-c", fix]).status().unwrap().success(), "{fix}");
+        sandbox.colony(&["checkpoint", "-m", "x"]);
     }
 }
