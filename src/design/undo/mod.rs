@@ -289,8 +289,8 @@ impl Step {
         let entry = require_next(session, log, direction)?.clone();
         let record = &entry.record;
         let origin = origin_of(log, record);
-        if origin.kind == Kind::External && direction != Direction::Redo && !force {
-            return Err(plain_git::refuse_recorded(session, record)?);
+        if !force {
+            plain_git::require_own(session, record, origin, direction)?;
         }
         let current = session.repo.load_trusted_index()?;
         let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;

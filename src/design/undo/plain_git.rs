@@ -137,8 +137,16 @@ pub(in crate::design) fn refuse_unrecorded(
     Ok(words.refusal(&start).detail("op", since.op).hint(hint))
 }
 
-/// Refuses to undo a change by plain git without `--force`.
-pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> Result<Error> {
+/// Refuses to undo a change by plain git. `origin` is the operation that a redo made again, else `record` itself.
+pub(super) fn require_own(
+    session: &Session,
+    record: &Record,
+    origin: &Record,
+    direction: Direction,
+) -> Result<()> {
+    if origin.kind != Kind::External || direction == Direction::Redo {
+        return Ok(());
+    }
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
     let words = ChangeWords {
@@ -155,7 +163,7 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         _ => format!("the newest step, {}, is not of git-colony", record.op),
     };
     let hint = format!("git colony undo --force{}", or_restore(&session.repo, record));
-    Ok(words.refusal(&start).detail("op", record.op).hint(hint))
+    Err(words.refusal(&start).detail("op", record.op).hint(hint))
 }
 
 /// Returns the summary of a change, also where a redo made it again.

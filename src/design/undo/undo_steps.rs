@@ -116,15 +116,13 @@ fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -
             .detail("steps", there)
             .hint(format!("git colony {verb} {there}{dry}")));
     }
-    if force || direction == Direction::Redo {
+    if force {
         return Ok(());
     }
-    for entry in stack.into_iter().take(wanted - outside.min(wanted)) {
-        if origin_of(log, &entry.record).kind == Kind::External {
-            return Err(plain_git::refuse_recorded(session, &entry.record)?);
-        }
-    }
-    Ok(())
+    let mut steps = stack.into_iter().take(wanted - outside.min(wanted));
+    steps.try_for_each(|LogEntry { record, .. }| {
+        plain_git::require_own(session, record, origin_of(log, record), direction)
+    })
 }
 
 /// Returns the entry of the log that is undone alone for an operation: one of derived records always, one of other
